@@ -50,6 +50,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerAttentionBufferization(registry);
   registerAttentionDecomposition(registry);
   registerConvBufferization(registry);
+  registerLoopBufferization(registry);
   registerScatterBufferization(registry);
   registerAnnotateTransformOps(registry);
   registerRecomputeCostExternalModels(registry);

@@ -28,6 +28,7 @@ libraries = {
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
     "%strip_phases": "libremat_strip_phases.so",
+    "%check_preserved": "libremat_check_preserved.so",
     "%cuda_emulator": "libremat_cuda_emulator.so",
     "%emulator_launch": "libremat_emulator_launch.so",
 }

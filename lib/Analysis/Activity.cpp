@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/CustomVJP.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -21,16 +21,6 @@ using namespace mlir::remat;
 bool mlir::remat::carriesDerivative(Type type) {
   return !isa<IntegerType, IndexType, NoneType, RngType>(
       getElementTypeOrSelf(type));
-}
-
-SmallVector<Value> mlir::remat::getInputs(Operation *op) {
-  SmallVector<Value> inputs(op->getOperands());
-  if (op->getNumRegions() == 0 || op->hasTrait<OpTrait::IsIsolatedFromAbove>())
-    return inputs;
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  inputs.append(captured.begin(), captured.end());
-  return inputs;
 }
 
 DenseSet<Value> mlir::remat::findDependents(Block &body,

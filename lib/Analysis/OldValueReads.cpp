@@ -11,15 +11,12 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
 using AliasSet = llvm::SetVector<Value>;
-
-/// Deeper calls (recursion among them) count as returning their arguments.
-static constexpr unsigned kMaxCallDepth = 64;
-static AliasSet collectAliases(Value root, unsigned depth);
 
 /// Only what has a buffer can share one.
 static void addBuffers(ValueRange values, AliasSet &aliases) {
@@ -34,20 +31,49 @@ static bool makesNewValues(Operation *op) {
              tensor::GatherOp, tensor::GenerateOp, TapeWriteOp>(op);
 }
 
-/// Results of a call that may be its argument. A callee that is not known, or
-/// has branches, may return anything.
-static void addCallAliases(CallOpInterface call, OpOperand &use, unsigned depth,
-                           AliasSet &aliases) {
+namespace {
+/// Finds the values that may share the buffer of a value, in each function once
+/// for each argument.
+class AliasFinder {
+public:
+  AliasSet find(Value root) {
+    AliasSet aliases;
+    aliases.insert(root);
+    for (unsigned next = 0; next < aliases.size(); ++next)
+      for (OpOperand &use : aliases[next].getUses())
+        addAliases(use, aliases);
+    return aliases;
+  }
+
+private:
+  void addAliases(OpOperand &use, AliasSet &aliases);
+  void addCallAliases(CallOpInterface call, unsigned index, AliasSet &aliases);
+
+  /// The results that an argument of a function may be. Null while that is
+  /// being found out.
+  DenseMap<Value, std::unique_ptr<BitVector>> returned;
+};
+} // namespace
+
+/// Results of a call that may be its argument. A callee that is not known, has
+/// branches or calls itself may return anything.
+void AliasFinder::addCallAliases(CallOpInterface call, unsigned index,
+                                 AliasSet &aliases) {
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
   Region *body = callee ? callee.getCallableRegion() : nullptr;
-  unsigned index = use.getOperandNumber();
-  if (!body || !body->hasOneBlock() || depth == kMaxCallDepth ||
-      index >= body->getNumArguments())
+  if (!body || !body->hasOneBlock() || index >= body->getNumArguments())
     return addBuffers(call->getResults(), aliases);
-  AliasSet inside = collectAliases(body->getArgument(index), depth + 1);
-  for (auto [returned, result] : llvm::zip(
-           body->front().getTerminator()->getOperands(), call->getResults()))
-    if (inside.contains(returned))
+  BlockArgument argument = body->getArgument(index);
+  if (returned.try_emplace(argument).second) {
+    AliasSet inside = find(argument);
+    auto results = std::make_unique<BitVector>();
+    for (Value value : body->front().getTerminator()->getOperands())
+      results->push_back(inside.contains(value));
+    returned[argument] = std::move(results);
+  }
+  const BitVector *results = returned[argument].get();
+  for (OpResult result : call->getResults())
+    if (!results || results->test(result.getResultNumber()))
       addBuffers(result, aliases);
 }
 
@@ -70,7 +96,7 @@ static void addYieldAliases(OpOperand &use, AliasSet &aliases) {
   }
 }
 
-static void addAliases(OpOperand &use, unsigned depth, AliasSet &aliases) {
+void AliasFinder::addAliases(OpOperand &use, AliasSet &aliases) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
   if (op->hasTrait<OpTrait::IsTerminator>())
@@ -92,7 +118,7 @@ static void addAliases(OpOperand &use, unsigned depth, AliasSet &aliases) {
   if (isa<RegionOp, BackwardOp>(op))
     return addBuffers(op->getRegion(0).getArgument(index), aliases);
   if (auto call = dyn_cast<CallOpInterface>(op))
-    return addCallAliases(call, use, depth, aliases);
+    return addCallAliases(call, index, aliases);
   // Views, remat.name, arith.select and what is unknown: any result, and what
   // the body of an unknown operation takes.
   addBuffers(op->getResults(), aliases);
@@ -101,17 +127,8 @@ static void addAliases(OpOperand &use, unsigned depth, AliasSet &aliases) {
       addBuffers(block.getArguments(), aliases);
 }
 
-static AliasSet collectAliases(Value root, unsigned depth) {
-  AliasSet aliases;
-  aliases.insert(root);
-  for (unsigned next = 0; next < aliases.size(); ++next)
-    for (OpOperand &use : aliases[next].getUses())
-      addAliases(use, depth, aliases);
-  return aliases;
-}
-
 AliasSet mlir::remat::collectAliases(Value root) {
-  return ::collectAliases(root, /*depth=*/0);
+  return AliasFinder().find(root);
 }
 
 bool mlir::remat::isTrained(Value value) {

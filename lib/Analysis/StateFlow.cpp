@@ -20,10 +20,15 @@ bool mlir::remat::isRandomState(Type type) {
 }
 
 namespace {
+/// The arguments that results of functions depend on, of each once. None while
+/// that is being found out.
+using KnownSources = DenseMap<std::pair<Region *, unsigned>,
+                              std::optional<llvm::SetVector<BlockArgument>>>;
+
 /// Follows values back to the arguments of a function.
 class StateFlow {
 public:
-  explicit StateFlow(unsigned depth) : depth(depth) {}
+  explicit StateFlow(KnownSources &known) : known(known) {}
 
   llvm::SetVector<BlockArgument> run(Value state) {
     add(state);
@@ -33,9 +38,6 @@ public:
   }
 
 private:
-  /// Deeper calls (recursion among them) depend on all arguments.
-  static constexpr unsigned kMaxCallDepth = 16;
-
   /// Tensors are data: what a state is computed from is a state or a number.
   void add(ValueRange values) {
     for (Value value : values)
@@ -62,7 +64,7 @@ private:
   void visitArgument(BlockArgument argument);
   void visitCall(CallOpInterface call, unsigned result);
 
-  unsigned depth;
+  KnownSources &known;
   llvm::SetVector<BlockArgument> sources;
   llvm::DenseSet<Value> visited;
   SmallVector<Value> pending;
@@ -98,10 +100,19 @@ void StateFlow::visitArgument(BlockArgument argument) {
 void StateFlow::visitCall(CallOpInterface call, unsigned result) {
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
   Region *body = callee ? callee.getCallableRegion() : nullptr;
-  if (!body || !body->hasOneBlock() || depth == kMaxCallDepth)
+  if (!body || !body->hasOneBlock())
     return add(call.getArgOperands());
-  Value returned = body->front().getTerminator()->getOperand(result);
-  for (BlockArgument source : StateFlow(depth + 1).run(returned))
+  std::pair<Region *, unsigned> key(body, result);
+  if (known.try_emplace(key).second) {
+    Value returned = body->front().getTerminator()->getOperand(result);
+    llvm::SetVector<BlockArgument> found = StateFlow(known).run(returned);
+    known[key] = std::move(found);
+  }
+  // Results of a function that calls itself may depend on all arguments.
+  const auto &found = known[key];
+  if (!found)
+    return add(call.getArgOperands());
+  for (BlockArgument source : *found)
     add(call.getArgOperands()[source.getArgNumber()]);
 }
 
@@ -125,5 +136,6 @@ void StateFlow::visit(Value value) {
 }
 
 llvm::SetVector<BlockArgument> mlir::remat::findStateSources(Value state) {
-  return StateFlow(/*depth=*/0).run(state);
+  KnownSources known;
+  return StateFlow(known).run(state);
 }

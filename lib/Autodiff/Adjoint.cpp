@@ -9,6 +9,7 @@
 #include "CustomVJP.h"
 #include "ScalarAdjoint.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Branches.h"

@@ -134,8 +134,8 @@ FailureOr<CalleeAdjoint> CallAdjoints::get(func::CallOp call,
   for (const auto &[index, sum] : sums) {
     question.push_back(index);
     question.push_back(sum.slices ? sum.slices->size() : -1);
-    for (const Sum::Slice &slice :
-         sum.slices.value_or(SmallVector<Sum::Slice>())) {
+    for (const TensorPart &slice :
+         sum.slices.value_or(SmallVector<TensorPart>())) {
       llvm::append_range(question, slice.offsets);
       llvm::append_range(question, slice.sizes);
     }

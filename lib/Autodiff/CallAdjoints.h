@@ -22,7 +22,7 @@ struct CalleeAdjoint : CallPair {
   /// Arguments whose cotangents the backward returns.
   SmallVector<unsigned> returned;
   /// Where each of these is not zero, as far as that is known.
-  SmallVector<std::optional<SmallVector<Sum::Slice>>> slices;
+  SmallVector<std::optional<SmallVector<TensorPart>>> slices;
 };
 
 /// The adjoints of all callees, one for each set of active arguments and

@@ -11,6 +11,7 @@
 
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -56,18 +57,38 @@ bool CaptureImporter::isSmallerUncut(tensor::ExtractSliceOp slice) {
          multiplySizes(cut.getShape(), *count) >= whole.getNumElements();
 }
 
+bool CaptureImporter::isHere(Value value) {
+  return !isForeign(value) || isAvailable(value);
+}
+
 bool CaptureImporter::canRebuild(Value value) {
-  if (!isForeign(value) || isAvailable(value))
-    return true;
+  auto isFreeResult = [](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && isFree(op);
+  };
+  return evaluateOnce<bool>(
+      value, rebuildable,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (!isHere(value) && isFreeResult(value))
+          llvm::append_range(sources, value.getDefiningOp()->getOperands());
+      },
+      [&](Value value) {
+        return isHere(value) ||
+               (isFreeResult(value) &&
+                llvm::all_of(
+                    value.getDefiningOp()->getOperands(),
+                    [&](Value operand) { return rebuildable.at(operand); }));
+      });
+}
+
+/// Returns true if `value` is recomputed in the backward rather than saved.
+bool CaptureImporter::isRebuilt(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isFree(op))
+  if (!op || isHere(value) || imported.contains(value))
     return false;
-  auto it = rebuildable.find(value);
-  if (it != rebuildable.end())
-    return it->second;
-  bool result = llvm::all_of(
-      op->getOperands(), [&](Value operand) { return canRebuild(operand); });
-  return rebuildable[value] = result;
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  return isSmallerBefore(op) || canRebuild(value) ||
+         (slice && isSmallerUncut(slice));
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,23 +156,35 @@ Value CaptureImporter::recompute(Value value, OpBuilder &builder) {
   return local;
 }
 
-Value CaptureImporter::import(Value value, OpBuilder &builder) {
+/// Imports `value`, after the values that it is recomputed from.
+Value CaptureImporter::importOne(Value value, OpBuilder &builder) {
   if (!isForeign(value))
     return value;
   if (Value local = imported.lookup(value))
     return local;
-  Operation *op = value.getDefiningOp();
-  bool available = isAvailable(value);
-  auto slice = dyn_cast_if_present<tensor::ExtractSliceOp>(op);
-  bool isCheaper = op && !available &&
-                   (isSmallerBefore(op) || canRebuild(value) ||
-                    (slice && isSmallerUncut(slice)));
-  if (isCheaper)
-    return rebuild(op, value, builder);
-  Value local = available ? makeAvailable(value) : save(value, builder);
+  if (isRebuilt(value))
+    return rebuild(value.getDefiningOp(), value, builder);
+  Value local =
+      isAvailable(value) ? makeAvailable(value) : save(value, builder);
   if (!local)
     return recompute(value, builder);
   return imported[value] = local;
+}
+
+Value CaptureImporter::import(Value root, OpBuilder &builder) {
+  Value local;
+  bool failed = false;
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (isRebuilt(value))
+          llvm::append_range(sources, getInputs(value.getDefiningOp()));
+      },
+      [&](Value value) {
+        local = failed ? Value() : importOne(value, builder);
+        failed |= !local;
+      });
+  return local;
 }
 
 LogicalResult CaptureImporter::run() {

@@ -47,7 +47,10 @@ protected:
 private:
   void hoistDims();
   Captures collect();
-  Value import(Value value, OpBuilder &builder);
+  Value import(Value root, OpBuilder &builder);
+  Value importOne(Value value, OpBuilder &builder);
+  bool isHere(Value value);
+  bool isRebuilt(Value value);
   bool isSmallerUncut(tensor::ExtractSliceOp slice);
   bool canRebuild(Value value);
   Value rebuild(Operation *op, Value value, OpBuilder &builder);

@@ -8,7 +8,7 @@
 
 #include "AdjointKernel.h"
 
-#include "remat/Analysis/Activity.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
 
@@ -34,30 +34,33 @@ static Value elementAt(linalg::LinalgOp op, OpBuilder &b, Location loc,
   return tensor::ExtractOp::create(b, loc, operand->get(), indices);
 }
 
-/// Computes an index of the body of `op` outside of it, at `position` in the
-/// loops.
-static Value indexAt(linalg::LinalgOp op, OpBuilder &b, Value value,
+/// Computes `root`, an index of the body of `op`, outside of it, at `position`
+/// in the loops.
+static Value indexAt(linalg::LinalgOp op, OpBuilder &b, Value root,
                      IRMapping &mapping, ValueRange position) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Operation *producer = value.getDefiningOp();
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == op.getBlock()) {
-    Value element = elementAt(op, b, op.getLoc(),
-                              op.getMatchingOpOperand(argument), position);
-    mapping.map(value, element);
-    return element;
-  }
-  if (!producer || producer->getBlock() != op.getBlock())
-    return value;
-  if (auto loop = dyn_cast<linalg::IndexOp>(producer)) {
-    mapping.map(value, position[loop.getDim()]);
-    return position[loop.getDim()];
-  }
-  for (Value input : getInputs(producer))
-    indexAt(op, b, input, mapping, position);
-  b.clone(*producer, mapping);
-  return mapping.lookup(value);
+  auto isToCompute = [&](Value value) {
+    return value.getParentBlock() == op.getBlock() && !mapping.contains(value);
+  };
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (Operation *producer = value.getDefiningOp();
+            producer && isToCompute(value))
+          llvm::append_range(sources, getInputs(producer));
+      },
+      [&](Value value) {
+        if (!isToCompute(value))
+          return;
+        if (auto argument = dyn_cast<BlockArgument>(value))
+          mapping.map(value,
+                      elementAt(op, b, op.getLoc(),
+                                op.getMatchingOpOperand(argument), position));
+        else if (auto loop = value.getDefiningOp<linalg::IndexOp>())
+          mapping.map(value, position[loop.getDim()]);
+        else
+          b.clone(*value.getDefiningOp(), mapping);
+      });
+  return mapping.lookupOrDefault(root);
 }
 
 /// The cotangent of the table that `extract` reads, from that of every

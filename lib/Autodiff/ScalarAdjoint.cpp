@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Autodiff/DifferentiableOpInterface.h"
 #include "remat/Autodiff/ScalarDifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -178,30 +179,32 @@ LogicalResult ScalarAdjoint::reverseCall(func::CallOp call) {
   return success();
 }
 
-Value ScalarAdjoint::primal(Value value) {
-  if (Value known = primals.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
+Value ScalarAdjoint::primal(Value root) {
   // Captured values dominate the adjoint too; constants are copied.
-  if (!op ||
-      (op->getBlock() != &body && !op->hasTrait<OpTrait::ConstantLike>()))
-    return value;
-  for (Value operand : op->getOperands())
-    primal(operand);
-  op->walk([&](Operation *inner) {
-    if (inner != op)
-      for (Value operand : inner->getOperands())
-        if (operand.getParentBlock() == &body)
-          primal(operand);
-  });
-  builder.clone(*op, primals);
-  // Values from the clone of a branch are known inside of it only.
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
-      for (Value result : inner->getResults())
-        primals.erase(result);
-    });
-  return primals.lookup(value);
+  auto isToCopy = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && !primals.contains(value) &&
+           (op->getBlock() == &body || op->hasTrait<OpTrait::ConstantLike>());
+  };
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (isToCopy(value))
+          llvm::append_range(sources, getInputs(value.getDefiningOp()));
+      },
+      [&](Value value) {
+        if (!isToCopy(value))
+          return;
+        Operation *op = value.getDefiningOp();
+        builder.clone(*op, primals);
+        // Values from the clone of a branch are known inside of it only.
+        for (Region &region : op->getRegions())
+          region.walk([&](Operation *inner) {
+            for (Value result : inner->getResults())
+              primals.erase(result);
+          });
+      });
+  return primals.lookupOrDefault(root);
 }
 
 void ScalarAdjoint::add(Value value, Value cotangent) {

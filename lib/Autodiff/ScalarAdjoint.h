@@ -48,7 +48,7 @@ public:
   // For rules.
 
   /// The forward value, recomputed on demand.
-  Value primal(Value value);
+  Value primal(Value root);
   /// Returns true if the cotangent of `value` is wanted.
   bool isActive(Value value) const { return active.contains(value); }
   /// Returns true if `value` is known without recomputing anything.

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -272,18 +273,22 @@ static void forEachElement(Value tensor, function_ref<void(Value)> visit) {
 /// Returns true if `matches` holds for an operation that reads `scalar`, in its
 /// own body or in that of an operation that reads the tensor of these.
 static bool isReadBy(Value scalar, function_ref<bool(Operation *)> matches) {
-  return llvm::any_of(scalar.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (!isa<linalg::YieldOp>(user))
-      return matches(user);
-    auto op = dyn_cast<linalg::LinalgOp>(user->getParentOp());
-    if (!op || !op.hasPureTensorSemantics())
-      return false;
-    bool found = false;
-    forEachElement(op->getResult(use.getOperandNumber()),
-                   [&](Value element) { found |= isReadBy(element, matches); });
-    return found;
-  });
+  llvm::SetVector<Value> scalars;
+  scalars.insert(scalar);
+  for (unsigned next = 0; next < scalars.size(); ++next)
+    for (OpOperand &use : scalars[next].getUses()) {
+      Operation *user = use.getOwner();
+      if (!isa<linalg::YieldOp>(user)) {
+        if (matches(user))
+          return true;
+        continue;
+      }
+      auto op = dyn_cast<linalg::LinalgOp>(user->getParentOp());
+      if (op && op.hasPureTensorSemantics())
+        forEachElement(op->getResult(use.getOperandNumber()),
+                       [&](Value element) { scalars.insert(element); });
+    }
+  return false;
 }
 
 /// The scalar that `value` is: where it is computed, or itself if that is in no

@@ -91,32 +91,11 @@ static Value createAdd(OpBuilder &builder, Location loc, Value sum,
 /// More slices than models have would make sums quadratic in their number.
 static constexpr unsigned kMaxSlices = 64;
 
-/// The elements that `insert` writes; none if that is not known.
-static std::optional<Sum::Slice> getSlice(tensor::InsertSliceOp insert) {
-  if (!insert.hasUnitStride())
-    return std::nullopt;
-  return Sum::Slice{llvm::to_vector(insert.getStaticOffsets()),
-                    llvm::to_vector(insert.getStaticSizes())};
-}
-
-/// Returns true if the two have no element in common, as far as constants tell.
-static bool areDisjoint(const Sum::Slice &a, const Sum::Slice &b) {
-  for (auto [offsetA, sizeA, offsetB, sizeB] :
-       llvm::zip_equal(a.offsets, a.sizes, b.offsets, b.sizes)) {
-    if (ShapedType::isDynamic(offsetA) || ShapedType::isDynamic(sizeA) ||
-        ShapedType::isDynamic(offsetB) || ShapedType::isDynamic(sizeB))
-      continue;
-    if (offsetA + sizeA <= offsetB || offsetB + sizeB <= offsetA)
-      return true;
-  }
-  return false;
-}
-
 /// Returns true if `sum` is zero in `slice`: the parts of a fused weight or of
 /// a split tensor come one by one into a buffer of zeros.
-static bool isZeroIn(const Sum &sum, const std::optional<Sum::Slice> &slice) {
+static bool isZeroIn(const Sum &sum, const std::optional<TensorPart> &slice) {
   return slice && sum.slices &&
-         llvm::all_of(*sum.slices, [&](const Sum::Slice &other) {
+         llvm::all_of(*sum.slices, [&](const TensorPart &other) {
            return areDisjoint(other, *slice);
          });
 }
@@ -161,7 +140,7 @@ static linalg::LinalgOp getProductOfOneChain(tensor::InsertSliceOp insert) {
 static Sum startSum(Value contribution) {
   Sum sum{contribution, std::nullopt};
   if (tensor::InsertSliceOp insert = getInsertion(contribution))
-    if (std::optional<Sum::Slice> slice = getSlice(insert))
+    if (std::optional<TensorPart> slice = getInsertedPart(insert))
       sum.slices = {*slice};
   return sum;
 }
@@ -176,7 +155,7 @@ static Sum addToSlice(OpBuilder &builder, Location loc, const Sum &sum,
     return {};
   if (tensor::InsertSliceOp insert = getInsertion(contribution)) {
     Value added = insert.getSource();
-    std::optional<Sum::Slice> slice = getSlice(insert);
+    std::optional<TensorPart> slice = getInsertedPart(insert);
     if (!isZeroIn(sum, slice)) {
       linalg::LinalgOp product = getProductOfOneChain(insert);
       Value part = tensor::ExtractSliceOp::create(

@@ -9,22 +9,19 @@
 #ifndef REMAT_LIB_AUTODIFF_SUMS_H
 #define REMAT_LIB_AUTODIFF_SUMS_H
 
+#include "remat/Analysis/AffineValues.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::remat {
 
 struct Sum {
-  /// A box of elements.
-  struct Slice {
-    SmallVector<int64_t> offsets, sizes;
-  };
-
   Value value;
   /// The slices outside of which it is zero, as far as that is known. An
   /// addition to another slice need not read the sum. Known by how the sum was
   /// made and not by the operations that make it, which a region may hide.
-  std::optional<SmallVector<Slice>> slices;
+  std::optional<SmallVector<TensorPart>> slices;
 };
 
 /// `sum` (none if its value is null) + `contribution`. In place where the

@@ -9,6 +9,7 @@
 #include "WhileToFor.h"
 
 #include "remat/Analysis/Effects.h"
+#include "remat/Analysis/Sources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

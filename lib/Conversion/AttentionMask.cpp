@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionMask.h"
 
+#include "remat/Analysis/AffineValues.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,15 +13,10 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// row * rows + key * keys + constant.
-struct Linear {
-  int64_t rows = 0, keys = 0, constant = 0;
-};
-
 class MaskReader {
 public:
   MaskReader(Value row, Value key, bool onlyPositionsMask)
-      : row(row), key(key), onlyPositionsMask(onlyPositionsMask) {}
+      : positions({row, key}), onlyPositionsMask(onlyPositionsMask) {}
 
   VisibleKeys read(Value t) {
     collectMasks(t);
@@ -58,17 +55,22 @@ private:
 
   /// Looks through sums and selections for masks.
   void collectMasks(Value t) {
-    Operation *op = t.getDefiningOp();
-    if (auto add = dyn_cast_or_null<arith::AddFOp>(op)) {
-      collectMasks(add.getLhs());
-      collectMasks(add.getRhs());
-      return;
+    DenseSet<Value> seen;
+    SmallVector<Value> pending{t};
+    while (!pending.empty()) {
+      Value value = pending.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!seen.insert(value).second || !op)
+        continue;
+      if (isa<arith::AddFOp, arith::ExtFOp, arith::TruncFOp>(op))
+        llvm::append_range(pending, llvm::reverse(op->getOperands()));
+      else if (auto select = dyn_cast<arith::SelectOp>(op))
+        collectMasks(select, pending);
     }
-    if (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
-      return collectMasks(op->getOperand(0));
-    auto select = dyn_cast_or_null<arith::SelectOp>(op);
-    if (!select)
-      return;
+  }
+
+  /// Appends what `select` does not mask to `pending`.
+  void collectMasks(arith::SelectOp select, SmallVectorImpl<Value> &pending) {
     auto ifFalse = getMaskingNumber(select.getFalseValue()),
          ifTrue = getMaskingNumber(select.getTrueValue());
     if (ifFalse.has_value() == ifTrue.has_value()) {
@@ -77,31 +79,37 @@ private:
     }
     allInfinite &= (ifFalse ? ifFalse : ifTrue)->isInfinity();
     addVisible(select.getCondition(), /*holds=*/ifFalse.has_value());
-    collectMasks(ifFalse ? select.getTrueValue() : select.getFalseValue());
+    pending.push_back(ifFalse ? select.getTrueValue() : select.getFalseValue());
   }
 
   /// Keys are visible only where `condition` has the value `holds`.
   void addVisible(Value condition, bool holds) {
-    Operation *op = condition.getDefiningOp();
-    APInt constant;
-    if (auto invert = dyn_cast_or_null<arith::XOrIOp>(op);
-        invert && matchPattern(invert.getRhs(), m_ConstantInt(&constant)) &&
-        constant.isOne())
-      return addVisible(invert.getLhs(), !holds);
-    if (isa_and_nonnull<arith::AndIOp>(op) && holds) {
-      addVisible(op->getOperand(0), true);
-      return addVisible(op->getOperand(1), true);
+    SmallVector<std::pair<Value, bool>> pending{{condition, holds}};
+    while (!pending.empty()) {
+      auto [condition, holds] = pending.pop_back_val();
+      if (!conditions.insert({condition, holds}).second)
+        continue;
+      Operation *op = condition.getDefiningOp();
+      APInt constant;
+      if (auto invert = dyn_cast_or_null<arith::XOrIOp>(op);
+          invert && matchPattern(invert.getRhs(), m_ConstantInt(&constant)) &&
+          constant.isOne()) {
+        pending.emplace_back(invert.getLhs(), !holds);
+        continue;
+      }
+      if (holds ? isa_and_nonnull<arith::AndIOp>(op)
+                : isa_and_nonnull<arith::OrIOp>(op)) {
+        for (Value operand : llvm::reverse(op->getOperands()))
+          pending.emplace_back(operand, holds);
+        continue;
+      }
+      if (matchPattern(condition, m_ConstantInt(&constant)) &&
+          constant.isOne() == holds)
+        continue;
+      auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+      if (!compare || !addComparison(compare, holds))
+        hasOtherMask = true;
     }
-    if (isa_and_nonnull<arith::OrIOp>(op) && !holds) {
-      addVisible(op->getOperand(0), false);
-      return addVisible(op->getOperand(1), false);
-    }
-    if (matchPattern(condition, m_ConstantInt(&constant)) &&
-        constant.isOne() == holds)
-      return;
-    auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
-    if (!compare || !addComparison(compare, holds))
-      hasOtherMask = true;
   }
 
   bool addComparison(arith::CmpIOp compare, bool holds) {
@@ -117,45 +125,24 @@ private:
         llvm::is_contained({P::ult, P::ule, P::slt, P::sle}, predicate);
     bool isStrict =
         llvm::is_contained({P::ult, P::slt, P::ugt, P::sgt}, predicate);
-    std::optional<Linear> lhs = getLinear(compare.getLhs()),
-                          rhs = getLinear(compare.getRhs());
+    std::optional<AffineValue> lhs = positions.get(compare.getLhs()),
+                               rhs = positions.get(compare.getRhs());
     if (!lhs || !rhs)
       return false;
     // Without a sign, what may be negative is compared as a large number.
-    auto isNegative = [](const Linear &l) {
-      return l.rows < 0 || l.keys < 0 || l.constant < 0;
-    };
-    if (isUnsigned && (isNegative(*lhs) || isNegative(*rhs)))
+    if (isUnsigned && (!lhs->isNeverNegative() || !rhs->isNeverNegative()))
       return false;
     if (!isLess)
       std::swap(lhs, rhs);
-    visible.push_back({compare, holds, lhs->rows - rhs->rows,
-                       lhs->keys - rhs->keys,
-                       lhs->constant - rhs->constant + isStrict});
+    std::optional<AffineValue> difference = subtract(*lhs, *rhs);
+    if (!difference || !llvm::isInt<32>(difference->coefficients[0]) ||
+        !llvm::isInt<32>(difference->coefficients[1]) ||
+        !llvm::isInt<32>(*difference->constant))
+      return false;
+    visible.push_back({compare, holds, difference->coefficients[0],
+                       difference->coefficients[1],
+                       *difference->constant + isStrict});
     return true;
-  }
-
-  std::optional<Linear> getLinear(Value value) {
-    if (value == row)
-      return Linear{1, 0, 0};
-    if (value == key)
-      return Linear{0, 1, 0};
-    APInt constant;
-    if (matchPattern(value, m_ConstantInt(&constant)))
-      return Linear{0, 0, constant.getSExtValue()};
-    Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp,
-                        arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
-      return getLinear(op->getOperand(0));
-    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-      return std::nullopt;
-    std::optional<Linear> lhs = getLinear(op->getOperand(0)),
-                          rhs = getLinear(op->getOperand(1));
-    if (!lhs || !rhs)
-      return std::nullopt;
-    int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;
-    return Linear{lhs->rows + sign * rhs->rows, lhs->keys + sign * rhs->keys,
-                  lhs->constant + sign * rhs->constant};
   }
 
   /// keys * n + rows * m + constant <= 0 as bounds of n.
@@ -170,9 +157,11 @@ private:
     return keys;
   }
 
-  Value row, key;
+  AffineValues positions;
   bool onlyPositionsMask;
   bool hasOtherMask = false, allInfinite = true;
+  /// Those that were looked at, with the values of which they were taken.
+  DenseSet<std::pair<Value, unsigned>> conditions;
   /// A key is visible where each of these is at most 0.
   SmallVector<PositionTest, 2> visible;
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionParts.h"
 
+#include "remat/Analysis/Sources.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
@@ -126,27 +128,25 @@ Value AttentionParts::inlineBody(OpBuilder &builder, Value value,
   for (auto [argument, element] : llvm::zip_equal(
            body.getArguments().drop_front(scoreDims.size()), elements))
     inlined.map(argument, element);
-  auto get = [&](auto &self, Value scalar) -> Value {
-    if (Value known = inlined.lookupOrNull(scalar))
-      return known;
-    if (auto argument = dyn_cast<BlockArgument>(scalar);
-        argument && argument.getOwner() == &body) {
-      Value index = getIndex(builder, scoreDims[argument.getArgNumber()]);
-      inlined.map(scalar, index);
-      return index;
-    }
-    Operation *op = scalar.getDefiningOp();
-    if (!op || op->getBlock() != &body)
-      return scalar;
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (operand.getParentBlock() == &body)
-          self(self, operand);
-    });
-    builder.clone(*op, inlined);
-    return inlined.lookup(scalar);
+  auto isToInline = [&](Value scalar) {
+    return scalar.getParentBlock() == &body && !inlined.contains(scalar);
   };
-  return get(get, value);
+  walkSources(
+      value,
+      [&](Value scalar, SmallVectorImpl<Value> &sources) {
+        if (Operation *op = scalar.getDefiningOp(); op && isToInline(scalar))
+          llvm::append_range(sources, getInputs(op));
+      },
+      [&](Value scalar) {
+        if (!isToInline(scalar))
+          return;
+        if (auto argument = dyn_cast<BlockArgument>(scalar))
+          inlined.map(scalar,
+                      getIndex(builder, scoreDims[argument.getArgNumber()]));
+        else
+          builder.clone(*scalar.getDefiningOp(), inlined);
+      });
+  return inlined.lookupOrDefault(value);
 }
 
 AttentionParts::Results AttentionParts::inlineBody(OpBuilder &builder,

@@ -8,13 +8,13 @@
 #include "RowGroups.h"
 
 #include "LoopNest.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -363,9 +363,7 @@ static bool moveDefinitions(RewriterBase &rewriter, Operation *op,
   SmallVector<Operation *> users = {op};
   while (!users.empty()) {
     Operation *user = users.pop_back_val();
-    llvm::SetVector<Value> used(user->operand_begin(), user->operand_end());
-    getUsedValuesDefinedAbove(user->getRegions(), used);
-    for (Value value : used) {
+    for (Value value : getInputs(user)) {
       Operation *definition = value.getDefiningOp();
       if (!definition || !movable.contains(definition) ||
           !needed.insert(definition).second)

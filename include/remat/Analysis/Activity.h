@@ -22,8 +22,6 @@ namespace mlir::remat {
 /// Returns true if values of this type carry derivatives: everything but
 /// integers, indices and random states, as scalar, vector or tensor.
 bool carriesDerivative(Type type);
-/// Returns the operands of `op` and the values that its regions capture.
-SmallVector<Value> getInputs(Operation *op);
 /// Returns `sources` and the values of `body` that are computed from them.
 DenseSet<Value> findDependents(Block &body, ArrayRef<Value> sources);
 

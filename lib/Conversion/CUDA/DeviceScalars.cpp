@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DeviceScalars.h"
 
+#include "remat/Analysis/Sources.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -18,15 +20,18 @@ bool mlir::remat::isScalarOp(Operation *op) {
 }
 
 bool DeviceScalars::contains(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !isScalarOp(op))
-    return false;
-  if (isa<tensor::ExtractOp>(op))
-    return true;
-  auto [entry, inserted] = known.try_emplace(op, false);
-  if (!inserted)
-    return entry->second;
-  bool depends = llvm::any_of(op->getOperands(),
-                              [&](Value operand) { return contains(operand); });
-  return known[op] = depends;
+  return evaluateOnce<bool>(
+      value, known,
+      [](Value value, SmallVectorImpl<Value> &sources) {
+        Operation *op = value.getDefiningOp();
+        if (op && isScalarOp(op) && !isa<tensor::ExtractOp>(op))
+          llvm::append_range(sources, op->getOperands());
+      },
+      [&](Value value) {
+        Operation *op = value.getDefiningOp();
+        return op && isScalarOp(op) &&
+               (isa<tensor::ExtractOp>(op) ||
+                llvm::any_of(op->getOperands(),
+                             [&](Value operand) { return known.at(operand); }));
+      });
 }

@@ -18,7 +18,7 @@ public:
   bool contains(Value value);
 
 private:
-  DenseMap<Operation *, bool> known;
+  DenseMap<Value, bool> known;
 };
 
 } // namespace mlir::remat

@@ -7,6 +7,7 @@
 
 #include "DeviceScalars.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Conversion/CUDA/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -30,20 +31,24 @@ using namespace mlir::remat;
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Copies what `value` is computed from to the insertion point, back to scalars
+/// Copies what `root` is computed from to the insertion point, back to scalars
 /// that do not depend on tensors.
-static Value sink(OpBuilder &builder, Value value, DeviceScalars &scalars,
+static Value sink(OpBuilder &builder, Value root, DeviceScalars &scalars,
                   IRMapping &copies) {
-  if (!scalars.contains(value))
-    return value;
-  if (Value copy = copies.lookupOrNull(value))
-    return copy;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    if (Value copy = sink(builder, operand, scalars, copies); copy != operand)
-      copies.map(operand, copy);
-  builder.clone(*op, copies);
-  return copies.lookup(value);
+  auto isToCopy = [&](Value value) {
+    return scalars.contains(value) && !copies.contains(value);
+  };
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (isToCopy(value))
+          llvm::append_range(sources, value.getDefiningOp()->getOperands());
+      },
+      [&](Value value) {
+        if (isToCopy(value))
+          builder.clone(*value.getDefiningOp(), copies);
+      });
+  return copies.lookupOrDefault(root);
 }
 
 /// Scalars that the body no longer uses would be computed for it all the same.

@@ -19,6 +19,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -129,51 +130,82 @@ void Origins::forEachUser(Value source,
     }
 }
 
-/// For each argument of `function` that is one value with another one in some
-/// call, the first of them. `callees` are on the way to it.
-static llvm::MapVector<Value, Value>
-findPassedTwice(func::FuncOp function, SmallVector<func::FuncOp> callees = {}) {
-  auto module = function->getParentOfType<ModuleOp>();
-  std::optional<SymbolTable::UseRange> uses;
-  if (module && !function.isPublic() && !llvm::is_contained(callees, function))
-    uses = SymbolTable::getSymbolUses(function, module);
-  if (!uses)
-    return {};
-  callees.push_back(function);
-  llvm::EquivalenceClasses<unsigned> arguments;
-  DenseMap<Operation *, llvm::MapVector<Value, Value>> ofCallers;
-  for (SymbolTable::SymbolUse use : *uses) {
-    auto call = dyn_cast<func::CallOp>(use.getUser());
-    if (!call)
-      continue;
-    auto caller = call->getParentOfType<func::FuncOp>();
-    auto [found, isNewCaller] = ofCallers.try_emplace(caller);
-    if (isNewCaller)
-      found->second = findPassedTwice(caller, callees);
-    DenseMap<Value, unsigned> firstOf;
-    for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
-      Value source = lookThroughViews(operand);
-      if (Value first = found->second.lookup(source))
-        source = first;
-      auto [it, isNew] = firstOf.try_emplace(source, index);
-      if (!isNew)
-        arguments.unionSets(it->second, index);
+namespace {
+/// Finds out which arguments of called functions are one value in some call.
+class PassedTwice {
+public:
+  explicit PassedTwice(ModuleOp module) {
+    SymbolTable symbols(module);
+    module.walk([&](func::CallOp call) {
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (!callee || callee.isPublic())
+        return;
+      calls[callee].push_back(call);
+      callees[call->getParentOfType<func::FuncOp>()].insert(callee);
+    });
+    for (auto &[function, itsCalls] : calls)
+      pending.insert(function);
+    while (!pending.empty()) {
+      func::FuncOp function = pending.pop_back_val();
+      if (unite(function))
+        pending.insert_range(callees.lookup(function));
     }
   }
-  llvm::MapVector<Value, Value> firstOnes;
-  for (unsigned index = 0; index < function.getNumArguments(); ++index)
-    if (auto leader = arguments.findLeader(index);
-        leader != arguments.member_end())
-      firstOnes[function.getArgument(index)] = function.getArgument(*leader);
-  return firstOnes;
-}
+
+  /// Returns the first one for each argument of `function` that is one value
+  /// with another one.
+  llvm::MapVector<Value, Value> get(func::FuncOp function) const {
+    llvm::MapVector<Value, Value> firstOnes;
+    for (BlockArgument argument : function.getArguments())
+      if (Value first = firstOf.lookup(argument))
+        firstOnes[argument] = first;
+    return firstOnes;
+  }
+
+private:
+  /// Returns whether more arguments of `function` are one than was known.
+  bool unite(func::FuncOp function) {
+    llvm::EquivalenceClasses<unsigned> arguments;
+    for (func::CallOp call : calls[function]) {
+      DenseMap<Value, unsigned> indexOf;
+      for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+        Value source = lookThroughViews(operand);
+        if (Value first = firstOf.lookup(source))
+          source = first;
+        auto [it, isNew] = indexOf.try_emplace(source, index);
+        if (!isNew)
+          arguments.unionSets(it->second, index);
+      }
+    }
+    bool changed = false;
+    DenseMap<unsigned, unsigned> firstIn;
+    for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+      auto leader = arguments.findLeader(index);
+      if (leader == arguments.member_end())
+        continue;
+      unsigned first = firstIn.try_emplace(*leader, index).first->second;
+      Value &known = firstOf[function.getArgument(index)];
+      changed |= known != function.getArgument(first);
+      known = function.getArgument(first);
+    }
+    return changed;
+  }
+
+  llvm::MapVector<func::FuncOp, SmallVector<func::CallOp>> calls;
+  DenseMap<func::FuncOp, llvm::SetVector<func::FuncOp>> callees;
+  llvm::SetVector<func::FuncOp> pending;
+  DenseMap<Value, Value> firstOf;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Origins
 //===----------------------------------------------------------------------===//
 
-Origins::Origins(func::FuncOp function)
-    : passedTwice(findPassedTwice(function)) {
+Origins::Origins(func::FuncOp function) {
+  if (auto module = function->getParentOfType<ModuleOp>();
+      module && !function.isPublic())
+    passedTwice = PassedTwice(module).get(function);
   StringRef name = opt::OptDialect::getParamAttrName();
   unsigned count = function.getNumArguments();
   for (unsigned index = 0; index < count; ++index)

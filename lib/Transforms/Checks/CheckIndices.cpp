@@ -7,6 +7,7 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Decompose/Structured.h"
 #include "remat/Transforms/Utils/Locations.h"
@@ -60,11 +61,6 @@ struct Index {
 };
 } // namespace
 
-/// Chains of index arithmetic are short; longer ones count as unknown.
-static constexpr unsigned kMaxDepth = 32;
-
-static ConstantIntRanges getRange(Value value, unsigned depth = 0);
-
 /// The numbers from zero to below `size`, if that is known.
 static std::optional<ConstantIntRanges> getRangeBelow(int64_t size) {
   if (ShapedType::isDynamic(size))
@@ -90,44 +86,62 @@ static remat::ScatterAddOp getScatter(Value value) {
              : remat::ScatterAddOp();
 }
 
-static std::optional<ConstantIntRanges> inferRange(OpResult result,
-                                                   unsigned depth) {
-  Operation *op = result.getOwner();
-  if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return getLoopRange(index);
-  auto inferrable = dyn_cast<InferIntRangeInterface>(op);
-  if (!inferrable || depth == kMaxDepth)
-    return std::nullopt;
-  SmallVector<ConstantIntRanges> operands;
-  for (Value operand : op->getOperands()) {
-    if (!operand.getType().isIntOrIndex())
-      return std::nullopt;
-    operands.push_back(getRange(operand, depth + 1));
-  }
-  std::optional<ConstantIntRanges> range;
-  inferrable.inferResultRanges(
-      operands, [&](Value value, const ConstantIntRanges &inferred) {
-        if (value == result)
-          range = inferred;
-      });
-  return range;
-}
-
-/// The values that an integer can have, as far as the operations that it is
+namespace {
+/// The values that integers can have, as far as the operations that they are
 /// made of tell; whatever comes from data can be anything.
-static ConstantIntRanges getRange(Value value, unsigned depth) {
-  if (auto result = dyn_cast<OpResult>(value))
-    if (std::optional<ConstantIntRanges> range = inferRange(result, depth))
-      return *range;
-  if (remat::ScatterAddOp scatter = getScatter(value)) {
-    auto updates = cast<ShapedType>(scatter.getUpdates().getType());
-    unsigned dim = cast<BlockArgument>(value).getArgNumber();
-    if (auto range = getRangeBelow(updates.getDimSize(dim)))
-      return *range;
+class IndexRanges {
+public:
+  ConstantIntRanges get(Value value) {
+    return remat::evaluateOnce<ConstantIntRanges>(
+        value, known, appendSources, [&](Value value) {
+          std::optional<ConstantIntRanges> range = infer(value);
+          return range ? *range
+                       : ConstantIntRanges::maxRange(
+                             ConstantIntRanges::getStorageBitwidth(
+                                 value.getType()));
+        });
   }
-  return ConstantIntRanges::maxRange(
-      ConstantIntRanges::getStorageBitwidth(value.getType()));
-}
+
+private:
+  static InferIntRangeInterface getInferrable(Value value) {
+    auto op = value.getDefiningOp<InferIntRangeInterface>();
+    bool isOfIntegers =
+        op && llvm::all_of(op->getOperandTypes(),
+                           [](Type type) { return type.isIntOrIndex(); });
+    return isOfIntegers ? op : InferIntRangeInterface();
+  }
+
+  static void appendSources(Value value, SmallVectorImpl<Value> &sources) {
+    if (InferIntRangeInterface op = getInferrable(value))
+      llvm::append_range(sources, op->getOperands());
+  }
+
+  std::optional<ConstantIntRanges> infer(Value value) const {
+    if (auto index = value.getDefiningOp<linalg::IndexOp>())
+      return getLoopRange(index);
+    if (remat::ScatterAddOp scatter = getScatter(value)) {
+      auto updates = cast<ShapedType>(scatter.getUpdates().getType());
+      unsigned dim = cast<BlockArgument>(value).getArgNumber();
+      return getRangeBelow(updates.getDimSize(dim));
+    }
+    InferIntRangeInterface op = getInferrable(value);
+    if (!op)
+      return std::nullopt;
+    SmallVector<ConstantIntRanges> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(known.at(operand));
+    std::optional<ConstantIntRanges> range;
+    op.inferResultRanges(operands,
+                         [&](Value result, const ConstantIntRanges &inferred) {
+                           if (result == value)
+                             range = inferred;
+                         });
+    return range;
+  }
+
+  DenseMap<Value, ConstantIntRanges> known;
+};
+} // namespace
 
 /// Returns true if a loop over a tensor's dimension runs `index`: no front end
 /// does that wrong, and its bounds may be dynamic.
@@ -143,13 +157,13 @@ static bool isLoopIndex(Value index) {
   return variables && llvm::is_contained(*variables, index);
 }
 
-static bool isInRange(Value index, int64_t size) {
+static bool isInRange(Value index, int64_t size, IndexRanges &ranges) {
   if (isLoopIndex(index))
     return true;
   // The clamp of an earlier run.
   if (ShapedType::isDynamic(size))
     return index.getDefiningOp<arith::MinUIOp>() != nullptr;
-  return getRange(index).umax().ult(size);
+  return ranges.get(index).umax().ult(size);
 }
 
 /// Returns true if `value` is an element of a tensor. Offsets of slices are
@@ -163,12 +177,13 @@ static bool isReadFromTensor(Value value) {
 }
 
 /// Appends the indices of `op` that may be out of range.
-static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
+static void collectIndices(Operation *op, IndexRanges &ranges,
+                           SmallVectorImpl<Index> &found) {
   auto addAll = [&](Value tensor, MutableOperandRange indices) {
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(tensor.getType()).getShape();
     for (auto [dim, size] : llvm::enumerate(shape))
-      if (!isInRange(indices[dim].get(), size))
+      if (!isInRange(indices[dim].get(), size, ranges))
         found.push_back(
             {indices.getOwner(), &indices[dim], tensor, unsigned(dim)});
   };
@@ -196,7 +211,7 @@ static void collectIndices(Operation *op, SmallVectorImpl<Index> &found) {
     OpOperand &offset = op->getOpOperand(slice.getIndexOfDynamicOffset(dim));
     Index index{op, &offset, tensor, dim, extent, before};
     if (isReadFromTensor(offset.get()) &&
-        (before != 0 || !isInRange(offset.get(), index.count())))
+        (before != 0 || !isInRange(offset.get(), index.count(), ranges)))
       found.push_back(index);
   }
 }
@@ -353,7 +368,9 @@ struct CheckIndicesPass
     // Kernels have a way for assertions, bodies of other operations have none.
     remat::replaceByStructured(getOperation());
     SmallVector<Index> indices;
-    getOperation()->walk([&](Operation *op) { collectIndices(op, indices); });
+    IndexRanges ranges;
+    getOperation()->walk(
+        [&](Operation *op) { collectIndices(op, ranges, indices); });
     for (const Index &index : indices)
       check(index);
     getOperation()->walk([](tensor::CastOp cast) { checkSizes(cast); });

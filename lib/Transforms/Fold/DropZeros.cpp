@@ -7,14 +7,13 @@
 // nothing, and in a loop over a sequence two launches for each step.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/AffineValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Fold/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_DROPZEROSPASS
@@ -28,19 +27,9 @@ using namespace mlir::remat;
 // Slices that are all of a tensor
 //===----------------------------------------------------------------------===//
 
-static bool isStatic(tensor::InsertSliceOp insert) {
-  return insert.hasUnitStride() &&
-         !ShapedType::isDynamicShape(insert.getStaticOffsets()) &&
-         !ShapedType::isDynamicShape(insert.getStaticSizes());
-}
-
-static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
-  for (auto [offsetA, sizeA, offsetB, sizeB] :
-       llvm::zip_equal(a.getStaticOffsets(), a.getStaticSizes(),
-                       b.getStaticOffsets(), b.getStaticSizes()))
-    if (offsetA + sizeA <= offsetB || offsetB + sizeB <= offsetA)
-      return true;
-  return false;
+static bool isStatic(const TensorPart &part) {
+  return !ShapedType::isDynamicShape(part.offsets) &&
+         !ShapedType::isDynamicShape(part.sizes);
 }
 
 /// More slices than models have would take quadratic time.
@@ -54,20 +43,23 @@ static bool isCoveredBySlices(OpOperand &first) {
   if (!type || !type.hasStaticShape())
     return false;
   int64_t missing = type.getNumElements();
-  SmallVector<tensor::InsertSliceOp> inserts;
+  SmallVector<TensorPart> parts;
   OpOperand *next = &first;
   while (true) {
     auto insert = dyn_cast<tensor::InsertSliceOp>(next->getOwner());
-    if (!insert || next != &insert.getDestMutable() || !isStatic(insert) ||
-        !llvm::all_of(inserts, [&](tensor::InsertSliceOp other) {
-          return areDisjoint(insert, other);
+    if (!insert || next != &insert.getDestMutable())
+      return false;
+    std::optional<TensorPart> part = getInsertedPart(insert);
+    if (!part || !isStatic(*part) ||
+        !llvm::all_of(parts, [&](const TensorPart &other) {
+          return areDisjoint(*part, other);
         }))
       return false;
-    missing -= ShapedType::getNumElements(insert.getStaticSizes());
-    inserts.push_back(insert);
+    missing -= ShapedType::getNumElements(part->sizes);
+    parts.push_back(std::move(*part));
     if (missing <= 0)
       return true;
-    if (!insert->hasOneUse() || inserts.size() == kMaxSlices)
+    if (!insert->hasOneUse() || parts.size() == kMaxSlices)
       return false;
     next = &*insert->use_begin();
   }
@@ -77,36 +69,20 @@ static bool isCoveredBySlices(OpOperand &first) {
 // Slices that an iteration reads and the next ones do not
 //===----------------------------------------------------------------------===//
 
-/// By how much `value` changes from one value of the induction variable to the
-/// next, if that is known.
-static std::optional<int64_t> getSlope(Value value, scf::ForOp loop) {
-  if (value == loop.getInductionVar())
-    return 1;
-  if (loop.isDefinedOutsideOfLoop(value) || matchPattern(value, m_Constant()))
-    return 0;
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-    return std::nullopt;
-  std::optional<int64_t> left = getSlope(op->getOperand(0), loop),
-                         right = getSlope(op->getOperand(1), loop);
-  if (!left || !right)
-    return std::nullopt;
-  return isa<arith::AddIOp>(op) ? *left + *right : *left - *right;
-}
-
 /// Whether the slices of two iterations never overlap.
 static bool isOfOneIteration(tensor::InsertSliceOp insert, scf::ForOp loop) {
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (!step || !insert.hasUnitStride())
     return false;
+  AffineValues values(loop.getInductionVar(), /*scope=*/loop);
   for (auto [offset, size] :
        llvm::zip_equal(insert.getMixedOffsets(), insert.getStaticSizes())) {
     auto value = dyn_cast<Value>(offset);
     if (!value || ShapedType::isDynamic(size))
       continue;
     // What wraps around is as far away.
-    std::optional<int64_t> slope = getSlope(value, loop);
-    if (slope && std::abs(*slope) == 1 && *step >= size)
+    std::optional<AffineValue> position = values.get(value);
+    if (position && std::abs(position->coefficients[0]) == 1 && *step >= size)
       return true;
   }
   return false;

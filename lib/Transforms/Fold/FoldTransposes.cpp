@@ -307,12 +307,8 @@ struct FoldTransposesPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateFoldTransposesPatterns(patterns);
-    bool foldsApplied = false;
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     GreedyRewriteConfig(), &foldsApplied)))
-      return signalPassFailure();
-    if (!foldsApplied)
-      markAllAnalysesPreserved();
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -101,12 +101,8 @@ struct FusePaddingPass
       raiseTransposedConvsIn(function, mostDims);
     RewritePatternSet patterns(&getContext());
     patterns.add<FusePadding>(&getContext(), mostDims);
-    bool changed = false;
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     GreedyRewriteConfig(), &changed)))
-      return signalPassFailure();
-    if (!changed && bordered.empty())
-      markAllAnalysesPreserved();
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 } // namespace

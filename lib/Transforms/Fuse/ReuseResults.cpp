@@ -8,10 +8,10 @@
 // from which they would have recomputed it end earlier.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
-#include "mlir/Transforms/RegionUtils.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Transforms/Utils/Attributes.h"
 #include "llvm/ADT/SetVector.h"
@@ -116,13 +116,6 @@ static bool storesValues(GenericOp op) {
 // Rewrites
 //===----------------------------------------------------------------------===//
 
-/// Adds what `inner`, in the body of a kernel, reads: a branch more than its
-/// operands.
-static void addReads(Operation *inner, SetVector<Value> &reads) {
-  reads.insert_range(inner->getOperands());
-  getUsedValuesDefinedAbove(inner->getRegions(), reads);
-}
-
 /// The scalars of the body of `op`, and from around it, that `yielded` are
 /// computed from where those in `read` are given.
 static SetVector<Value> getNeeded(GenericOp op, ValueRange yielded,
@@ -133,7 +126,7 @@ static SetVector<Value> getNeeded(GenericOp op, ValueRange yielded,
     if (!inner || inner->getBlock() != op.getBlock() ||
         read.contains(needed[i]))
       continue;
-    addReads(inner, needed);
+    needed.insert_range(getInputs(inner));
   }
   return needed;
 }
@@ -190,24 +183,15 @@ public:
         continue;
       for (Value scalar : inner.getResults())
         pending.erase(scalar);
-      require(inner.getOperands());
-      if (inner.getNumRegions() > 0) {
-        SetVector<Value> reads;
-        addReads(&inner, reads);
-        require(reads);
-      }
+      require(getInputs(&inner));
     }
     return gates;
   }
 
 private:
   bool readsMade(Operation *inner) const {
-    auto isMade = [&](Value value) { return isMadeOfTensors(value); };
-    if (inner->getNumRegions() == 0)
-      return llvm::any_of(inner->getOperands(), isMade);
-    SetVector<Value> reads;
-    addReads(inner, reads);
-    return llvm::any_of(reads, isMade);
+    return llvm::any_of(getInputs(inner),
+                        [&](Value value) { return isMadeOfTensors(value); });
   }
 
   Block &block;

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_SINKINTOLOOPS
@@ -103,14 +104,17 @@ static Value getWhole(Value value) {
 
 /// Returns true if `value` or a view of it is read by `loop` or later.
 static bool isReadFrom(Value value, scf::ForOp loop) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
-    if (!ancestor || !ancestor->isBeforeInBlock(loop))
-      return true;
-    return isView(user) && llvm::any_of(user->getResults(), [&](Value view) {
-             return isReadFrom(view, loop);
-           });
-  });
+  llvm::SetVector<Value> views;
+  views.insert(value);
+  for (unsigned next = 0; next < views.size(); ++next)
+    for (Operation *user : views[next].getUsers()) {
+      Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
+      if (!ancestor || !ancestor->isBeforeInBlock(loop))
+        return true;
+      if (isView(user))
+        views.insert(user->result_begin(), user->result_end());
+    }
+  return false;
 }
 
 /// Bytes that live up to `loop` only because it computes `op` itself. What is

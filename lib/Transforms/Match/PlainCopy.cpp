@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Transplant.h"
 
-#include "remat/Analysis/Activity.h"
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -4,8 +4,8 @@
 
 #include "remat/Transforms/Match/Copies.h"
 
-#include "remat/Analysis/Activity.h"
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Borders.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -53,17 +53,22 @@ static bool isMadeAnew(Operation *op) {
          (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
 }
 
-/// Values of the function from which `value` is made.
-void Transplant::collectLeaves(Value value) {
-  if (!visited.insert(value).second)
-    return;
-  Operation *op = value.getDefiningOp();
-  if (!roots.contains(value) && !isMadeAnew(op) && owner.getOriginals(value)) {
-    leaves.insert(value);
-    return;
-  }
-  for (Value operand : getInputs(op))
-    collectLeaves(operand);
+/// Values of the function from which `root` is made.
+void Transplant::collectLeaves(Value root) {
+  auto isLeaf = [&](Value value) {
+    return !roots.contains(value) && !isMadeAnew(value.getDefiningOp()) &&
+           owner.getOriginals(value);
+  };
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (!isLeaf(value))
+          llvm::append_range(sources, getInputs(value.getDefiningOp()));
+      },
+      [&](Value value) {
+        if (isLeaf(value))
+          leaves.insert(value);
+      });
 }
 
 /// For each leaf, which of its names to read: the one that the function reads
@@ -126,13 +131,22 @@ Value Transplant::route(Value value, Operation *user) {
   return value;
 }
 
-/// `value` of the copy in the function: what is known by now, or its operation.
-Value Transplant::make(Value value) {
-  if (Value known = made.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : getInputs(op))
-    make(operand);
+/// `root` of the copy in the function: what is known by now, or its operation.
+Value Transplant::make(Value root) {
+  walkSources(
+      root,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (!made.contains(value))
+          llvm::append_range(sources, getInputs(value.getDefiningOp()));
+      },
+      [&](Value value) {
+        if (!made.contains(value))
+          makeOne(value.getDefiningOp());
+      });
+  return made.lookup(root);
+}
+
+void Transplant::makeOne(Operation *op) {
   Operation *clone = builder.clone(*op, made);
   if (!result.first)
     result.first = clone;
@@ -142,7 +156,6 @@ Value Transplant::make(Value value) {
         if (operand.get() == made.lookup(leaf))
           result.leaves[index].uses.push_back(&operand);
   });
-  return made.lookup(value);
 }
 
 SmallVector<Value> Transplant::run(ArrayRef<Value> plain,

@@ -34,16 +34,16 @@ public:
   static Value route(Value value, Operation *user);
 
 private:
-  void collectLeaves(Value value);
+  void collectLeaves(Value root);
   SmallVector<Value> chooseAliases();
-  Value make(Value value);
+  Value make(Value root);
+  void makeOne(Operation *op);
 
   PlainCopy &owner;
   Operation *user;
   OpBuilder builder;
   DenseSet<Value> roots;
   llvm::SetVector<Value> leaves;
-  DenseSet<Value> visited;
   IRMapping made;
   PlainCopy::Transplanted result{nullptr, {}};
 };

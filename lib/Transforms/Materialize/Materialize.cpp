@@ -5,6 +5,7 @@
 // backward, and the residual disappears. Nothing is decided here.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
 #include "DropDead.h"
@@ -109,7 +110,7 @@ LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
     }
     if (!slice.insert(op))
       continue;
-    for (Value read : getReadValues(op))
+    for (Value read : getInputs(op))
       values.insert(lookThroughNames(read));
   }
   ops = slice.takeVector();
@@ -179,7 +180,7 @@ static void guardConstantOps(ArrayRef<Operation *> clones,
                              ArrayRef<BlockArgument> cotangents) {
   DenseSet<Operation *> constant;
   for (Operation *clone : clones) {
-    bool isConstant = llvm::all_of(getReadValues(clone), [&](Value read) {
+    bool isConstant = llvm::all_of(getInputs(clone), [&](Value read) {
       return constant.contains(read.getDefiningOp());
     });
     if (!isConstant || isa<BarrierOp>(clone))
@@ -227,7 +228,7 @@ void RegionMaterializer::cloneSlice(BackwardInputs &backward) {
   OpBuilder builder(first);
   for (Operation *op : ops) {
     // Names are not cloned; who reads one reads what it names.
-    for (Value read : getReadValues(op))
+    for (Value read : getInputs(op))
       if (!mapping.contains(read))
         mapping.map(read, mapping.lookup(lookThroughNames(read)));
     Operation *clone = builder.clone(*op, mapping);

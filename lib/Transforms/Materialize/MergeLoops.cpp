@@ -9,11 +9,11 @@
 #include "CountedLoops.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
+#include "remat/Analysis/AffineValues.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,77 +28,42 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// What an index is in iteration `i`; none if it depends on more than that.
-static std::optional<int64_t> evaluate(OpFoldResult index, scf::ForOp loop,
-                                       int64_t i) {
-  if (std::optional<int64_t> constant = getConstantIntValue(index))
-    return constant;
-  auto value = cast<Value>(index);
-  if (value == loop.getInductionVar())
-    return i;
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp,
-                       arith::DivUIOp, arith::RemUIOp>(op))
-    return std::nullopt;
-  std::optional<int64_t> a = evaluate(op->getOperand(0), loop, i),
-                         b = evaluate(op->getOperand(1), loop, i);
-  if (!a || !b)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return *a + *b;
-  if (isa<arith::SubIOp>(op))
-    return *a - *b;
-  if (isa<arith::MulIOp>(op))
-    return *a * *b;
-  if (*a < 0 || *b <= 0)
-    return std::nullopt;
-  return isa<arith::DivUIOp>(op) ? *a / *b : *a % *b;
-}
-
-/// A part of a tensor: offsets and sizes.
-using Box = SmallVector<std::pair<int64_t, int64_t>>;
-
-static bool areApart(const Box &a, const Box &b) {
-  return llvm::any_of(llvm::zip_equal(a, b), [](auto pair) {
-    auto [startA, sizeA] = std::get<0>(pair);
-    auto [startB, sizeB] = std::get<1>(pair);
-    return startA + sizeA <= startB || startB + sizeB <= startA;
-  });
-}
-
 /// More tiles than this are not compared with each other.
 static constexpr int64_t kMaxTiles = 4096;
 
-/// The parts that iterations write of what they carry as `argument`, if that is
-/// all they do with it.
-static std::optional<SmallVector<Box>> getFilledParts(scf::ForOp loop,
-                                                      BlockArgument argument) {
+/// Returns the parts that iterations write of what they carry as `argument`,
+/// if that is all they do with it.
+static std::optional<SmallVector<TensorPart>>
+getFilledParts(scf::ForOp loop, BlockArgument argument) {
   Value yielded = loop.getTiedLoopYieldedValue(argument)->get();
   auto insert = yielded.getDefiningOp<tensor::InsertSliceOp>();
   std::optional<int64_t> count = getTripCount(loop);
   if (!insert || insert.getDest() != argument || !argument.hasOneUse() ||
       !insert.hasUnitStride() || !count || *count > kMaxTiles)
     return std::nullopt;
-  SmallVector<Box> parts;
+  SmallVector<TensorPart> parts;
   for (int64_t i = 0; i < *count; ++i) {
-    Box &part = parts.emplace_back();
+    AffineValues values({});
+    values.set(loop.getInductionVar(), i);
+    TensorPart &part = parts.emplace_back();
     for (auto [offset, size] :
          llvm::zip_equal(insert.getMixedOffsets(), insert.getMixedSizes())) {
-      std::optional<int64_t> start = evaluate(offset, loop, i);
+      std::optional<int64_t> start = values.getNumber(offset);
       std::optional<int64_t> length = getConstantIntValue(size);
       if (!start || !length)
         return std::nullopt;
-      part.emplace_back(*start, *length);
+      part.offsets.push_back(*start);
+      part.sizes.push_back(*length);
     }
   }
   return parts;
 }
 
 /// Whether no part of `parts` from the given one on overlaps one before it.
-static bool areAllApart(ArrayRef<Box> parts, unsigned first = 1) {
+static bool areAllDisjoint(ArrayRef<TensorPart> parts, unsigned first = 1) {
   for (unsigned i = first; i < parts.size(); ++i)
     for (unsigned j = 0; j < i; ++j)
-      if (!areApart(parts[i], parts[j]))
+      if (!areDisjoint(parts[i], parts[j]))
         return false;
   return true;
 }
@@ -108,25 +73,39 @@ static bool areAllApart(ArrayRef<Box> parts, unsigned first = 1) {
 static bool onlyFillsIn(scf::ForOp loop) {
   return llvm::all_of(loop.getRegionIterArgs(), [&](BlockArgument argument) {
     auto parts = getFilledParts(loop, argument);
-    return parts && areAllApart(*parts);
+    return parts && areAllDisjoint(*parts);
   });
 }
 
-/// The loop of the forward that goes on to fill in what `forward` has begun,
-/// other parts of it, and is all that reads its results; null if there is none.
-static scf::ForOp getNextFill(scf::ForOp forward,
-                              const BackwardBorder &border) {
-  scf::ForOp next;
-  for (OpResult result : forward.getResults()) {
-    if (!result.hasOneUse())
+namespace {
+/// Loops that one after the other fill in the rest of what a loop of the
+/// forward has begun, each the only user of the results of the one before, and
+/// the values that take the place of the first one's results after the last.
+struct Fills {
+  SmallVector<scf::ForOp> loops;
+  SmallVector<OpResult> filled;
+};
+} // namespace
+
+/// Returns the operands of the loop that is the only user of `fills` and goes
+/// on to fill in what `forward` has begun, other parts of it; empty if there is
+/// no such loop.
+static SmallVector<OpOperand *> getNextFill(scf::ForOp forward,
+                                            const Fills &fills,
+                                            const BackwardBorder &border) {
+  SmallVector<OpOperand *> starts;
+  for (auto [result, value] :
+       llvm::zip_equal(forward.getResults(), fills.filled)) {
+    if (!value.hasOneUse())
       return {};
-    OpOperand &use = *result.use_begin();
+    OpOperand &use = *value.use_begin();
     auto loop = dyn_cast<scf::ForOp>(use.getOwner());
     if (!loop || loop->getBlock() != forward->getBlock() ||
-        border.isInBackward(loop) || (next && loop != next) ||
+        border.isInBackward(loop) ||
+        (!starts.empty() && loop != starts.front()->getOwner()) ||
         use.getOperandNumber() < loop.getNumControlOperands())
       return {};
-    next = loop;
+    starts.push_back(&use);
     auto parts =
         getFilledParts(forward, forward.getTiedLoopRegionIterArg(result));
     auto others = getFilledParts(loop, loop.getTiedLoopRegionIterArg(&use));
@@ -134,17 +113,30 @@ static scf::ForOp getNextFill(scf::ForOp forward,
       return {};
     unsigned first = parts->size();
     parts->append(*others);
-    if (!areAllApart(*parts, first))
+    if (!areAllDisjoint(*parts, first))
       return {};
   }
-  return next;
+  return starts;
+}
+
+static Fills findFills(scf::ForOp forward, const BackwardBorder &border) {
+  Fills fills{{}, llvm::to_vector(forward->getResults())};
+  while (true) {
+    SmallVector<OpOperand *> starts = getNextFill(forward, fills, border);
+    if (starts.empty())
+      return fills;
+    auto loop = cast<scf::ForOp>(starts.front()->getOwner());
+    fills.loops.push_back(loop);
+    for (auto [value, start] : llvm::zip_equal(fills.filled, starts))
+      value = loop.getTiedLoopResult(start);
+  }
 }
 
 /// Puts `forward` behind all loops that fill in the rest of what it fills in:
 /// the backward goes through the tiles from the last one to the first.
 static void fillLast(RewriterBase &rewriter, scf::ForOp forward,
-                     const BackwardBorder &border) {
-  while (scf::ForOp next = getNextFill(forward, border)) {
+                     const Fills &fills) {
+  for (scf::ForOp next : fills.loops) {
     rewriter.moveOpAfter(forward, next);
     for (OpResult result : forward.getResults()) {
       OpOperand *init = forward.getTiedLoopInit(result);
@@ -257,17 +249,20 @@ static std::optional<Counterparts> findRepeated(scf::ForOp backward,
   return std::nullopt;
 }
 
-/// What stands between the loops and depends on `forward`, in order; none if
-/// `backward` does as well, or if something of it cannot be moved behind that.
+/// Returns the operations between the loops that depend on `fills`, in order;
+/// none if `backward` does as well, or if one of them cannot be moved after it.
 static std::optional<SmallVector<Operation *>>
-getOpsToMove(scf::ForOp forward, scf::ForOp backward) {
+getOpsToMove(scf::ForOp forward, const Fills &fills, scf::ForOp backward) {
+  scf::ForOp last = fills.loops.empty() ? forward : fills.loops.back();
+  if (!last->isBeforeInBlock(backward))
+    return std::nullopt;
   SmallVector<Operation *> ops;
-  DenseSet<Operation *> dependent{forward};
-  for (Operation *op = forward->getNextNode();; op = op->getNextNode()) {
+  DenseSet<Value> dependent(fills.filled.begin(), fills.filled.end());
+  for (Operation *op = last->getNextNode();; op = op->getNextNode()) {
     bool depends = false;
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
-        depends |= dependent.contains(operand.getDefiningOp());
+        depends |= dependent.contains(operand);
     });
     if (op == backward)
       return depends ? std::nullopt : std::optional(ops);
@@ -275,7 +270,7 @@ getOpsToMove(scf::ForOp forward, scf::ForOp backward) {
       continue;
     if (!isMemoryEffectFree(op))
       return std::nullopt;
-    dependent.insert(op);
+    dependent.insert(op->result_begin(), op->result_end());
     ops.push_back(op);
   }
 }
@@ -348,10 +343,11 @@ struct MergeLoops : mlir::remat::impl::MergeLoopsBase<MergeLoops> {
         if (!sources)
           continue;
         Value index = getReversedIndex(backward, *count);
-        fillLast(rewriter, forward, border);
-        auto behind = getOpsToMove(forward, backward);
+        Fills fills = findFills(forward, border);
+        auto behind = getOpsToMove(forward, fills, backward);
         if (!index || !behind)
           continue;
+        fillLast(rewriter, forward, fills);
         merge(rewriter, forward, backward, index, *sources, *behind);
         backward = nullptr;
         changed = true;

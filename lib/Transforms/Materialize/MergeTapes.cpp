@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_MERGETAPES
@@ -80,16 +81,20 @@ static std::optional<Stack> getStack(scf::ForOp loop, unsigned number,
 /// Whether nothing writes to `tensor` in place or returns it: then a part of a
 /// larger tensor will do.
 static bool isOnlyRead(Value tensor) {
-  return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (isa<TapeReadOp, tensor::ExtractSliceOp>(user))
-      return true;
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, BarrierOp>(user))
-      return llvm::all_of(user->getResults(), isOnlyRead);
-    auto structured = dyn_cast<DestinationStyleOpInterface>(user);
-    return structured && structured.isDpsInput(&use) &&
-           !isa<tensor::InsertSliceOp>(user);
-  });
+  llvm::SetVector<Value> views;
+  views.insert(tensor);
+  for (unsigned next = 0; next < views.size(); ++next)
+    for (OpOperand &use : views[next].getUses()) {
+      Operation *user = use.getOwner();
+      auto structured = dyn_cast<DestinationStyleOpInterface>(user);
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, BarrierOp>(user))
+        views.insert(user->result_begin(), user->result_end());
+      else if (!isa<TapeReadOp, tensor::ExtractSliceOp>(user) &&
+               (!structured || !structured.isDpsInput(&use) ||
+                isa<tensor::InsertSliceOp>(user)))
+        return false;
+    }
+  return true;
 }
 
 /// `index` + `by`, which is 0 or 1.

@@ -74,6 +74,7 @@ public:
     unsigned count = ret.getNumOperands();
     SmallVector<Decision> decisions(count);
     llvm::BitVector gone(count);
+    addOutParams();
     // A result that is the old value of an argument is copied before the new
     // value is.
     for (bool isUpdate : {false, true})
@@ -97,6 +98,43 @@ private:
     return updates ? std::optional<unsigned>(updates.getInt()) : std::nullopt;
   }
 
+  /// The argument that callers can take for the result of which `buffer` is the
+  /// memory; none if they need memory for it.
+  std::optional<unsigned> getArgumentFor(unsigned index, Value buffer) {
+    std::optional<unsigned> updated = getUpdated(index);
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    if (!argument || argument.getOwner() != &function.front() ||
+        !(updated ? *updated == argument.getArgNumber()
+                  : canDropFor(argument.getArgNumber())))
+      return std::nullopt;
+    return argument.getArgNumber();
+  }
+
+  /// Adds arguments for the memory of all results that need some, together:
+  /// each change of a function's type takes time and memory for all of it.
+  void addOutParams() {
+    MLIRContext *context = function.getContext();
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attributes;
+    for (OpOperand &returned : ret->getOpOperands()) {
+      unsigned index = returned.getOperandNumber();
+      SmallVector<Operation *> views;
+      if (!isStatic(returned.get().getType()) || getUpdated(index) ||
+          getArgumentFor(index, getWholeBuffer(returned.get(), views)))
+        continue;
+      SmallVector<NamedAttribute> ofResult(function.getResultAttrs(index));
+      ofResult.emplace_back(
+          StringAttr::get(context, RematDialect::getResultAttrName()),
+          IntegerAttr::get(IntegerType::get(context, 64), index));
+      outParamOf[index] = numArguments + types.size();
+      types.push_back(returned.get().getType());
+      attributes.push_back(DictionaryAttr::get(context, ofResult));
+    }
+    (void)function.insertArguments(
+        SmallVector<unsigned>(types.size(), numArguments), types, attributes,
+        SmallVector<Location>(types.size(), function.getLoc()));
+  }
+
   Decision rewriteResult(unsigned index) {
     Decision decision;
     Value value = ret.getOperand(index);
@@ -104,12 +142,9 @@ private:
       return decision;
     std::optional<unsigned> updated = getUpdated(index);
     Value buffer = getWholeBuffer(value, decision.views);
-    auto argument = dyn_cast<BlockArgument>(buffer);
-    if (argument && argument.getOwner() == &function.front() &&
-        (updated ? *updated == argument.getArgNumber()
-                 : canDropFor(argument.getArgNumber()))) {
+    if (std::optional<unsigned> argument = getArgumentFor(index, buffer)) {
       decision.kind = Decision::dropForArgument;
-      decision.argument = argument.getArgNumber();
+      decision.argument = *argument;
       return decision;
     }
     if (updated) {
@@ -120,10 +155,11 @@ private:
            "is not computed in place");
       return decision;
     }
-    if (!isStatic(value.getType()))
+    auto it = outParamOf.find(index);
+    if (it == outParamOf.end())
       return decision;
     decision.kind = Decision::outParam;
-    Value outParam = addArgument(index, value.getType());
+    Value outParam = function.getArgument(it->second);
     auto alloc = buffer.getDefiningOp<memref::AllocOp>();
     if (alloc && isStatic(alloc.getType()) &&
         alloc->getBlock() == &function.front())
@@ -140,19 +176,6 @@ private:
     return function.isPrivate() && argument < numArguments;
   }
 
-  Value addArgument(unsigned index, Type type) {
-    MLIRContext *context = function.getContext();
-    SmallVector<NamedAttribute> attributes(function.getResultAttrs(index));
-    attributes.emplace_back(
-        StringAttr::get(context, RematDialect::getResultAttrName()),
-        IntegerAttr::get(IntegerType::get(context, 64), index));
-    unsigned position = function.getNumArguments();
-    (void)function.insertArgument(position, type,
-                                  DictionaryAttr::get(context, attributes),
-                                  function.getLoc());
-    return function.getArgument(position);
-  }
-
   void copy(Value from, Value to, StringRef why) {
     emitRemark(from.getLoc()) << "result of @" << function.getName() << " "
                               << why << " and is copied: " << from.getType();
@@ -164,6 +187,7 @@ private:
   func::ReturnOp ret;
   /// Without the memory of results.
   unsigned numArguments;
+  DenseMap<unsigned, unsigned> outParamOf;
 };
 
 /// Makes `call` pass memory for the results that its callee no longer returns.

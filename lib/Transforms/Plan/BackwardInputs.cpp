@@ -9,7 +9,6 @@
 #include "remat/Transforms/Plan/BackwardInputs.h"
 
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -93,13 +92,6 @@ mlir::remat::getBackwards(RegionOp region, ResidualPaths &paths,
     backwards.push_back(getBackwardInputs(region, cast<BackwardOp>(backward),
                                           reads, opaque, paths));
   return backwards;
-}
-
-SetVector<Value> mlir::remat::getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  if (op->getNumRegions() != 0 && !op->hasTrait<OpTrait::IsIsolatedFromAbove>())
-    getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
 }
 
 void mlir::remat::dropUnusedInputs(BackwardOp backward) {

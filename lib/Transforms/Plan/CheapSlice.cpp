@@ -78,6 +78,9 @@ private:
     Operation *op = value.getDefiningOp();
     if (ops.contains(op))
       return true;
+    if (ops.size() + numPending == kMaxOps)
+      return false;
+    ++numPending;
     if (auto pad = dyn_cast<tensor::PadOp>(op)) {
       if (!pad.getConstantPaddingValue() || !pays(pad, isKept))
         return false;
@@ -87,8 +90,9 @@ private:
                                             [&](Value v) { return add(v); })) {
       return false;
     }
+    --numPending;
     ops.insert(op);
-    return ops.size() <= kMaxOps;
+    return true;
   }
 
   /// Whether `op` is cheap in itself.
@@ -124,6 +128,8 @@ private:
 
   function_ref<bool(Value)> isKept, isFused;
   SetVector<Operation *> ops;
+  /// Operations that are added when what they read is.
+  unsigned numPending = 0;
   /// Of the narrowest floating-point number that a kernel makes; 0: none does.
   unsigned floatWidth = 0;
   unsigned numReductions = 0;

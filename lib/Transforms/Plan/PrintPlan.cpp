@@ -8,6 +8,7 @@
 #include "Tapes.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Passes.h"
@@ -172,7 +173,7 @@ static DenseSet<Operation *> findBackward(func::FuncOp function) {
     StringRef phase = getPhase(op);
     if (phase == kBackwardPhase || phase == kRecomputePhase ||
         backward.contains(op->getParentOp()) ||
-        llvm::any_of(getReadValues(op), isBackward))
+        llvm::any_of(getInputs(op), isBackward))
       backward.insert(op);
   });
   return backward;

@@ -8,6 +8,7 @@
 #include "remat/Transforms/Plan/ResidualPaths.h"
 #include "Tapes.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -178,39 +179,44 @@ bool ResidualPaths::followCall(func::CallOp call, unsigned number,
   return true;
 }
 
-/// Moves the arithmetic behind `index` to the start of `loop`'s body, so that
-/// every backward in it can use it.
-static bool hoistIndex(Value index, scf::ForOp loop) {
-  if (!isDefinedIn(index, loop) || index == loop.getInductionVar())
-    return true;
-  Operation *op = index.getDefiningOp();
-  if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
-      !isPure(op))
-    return false;
-  SetVector<Operation *> chain;
-  chain.insert(op);
-  for (unsigned next = 0; next < chain.size(); ++next)
-    for (Value operand : chain[next]->getOperands()) {
-      if (!isDefinedIn(operand, loop) || operand == loop.getInductionVar())
-        continue;
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || producer->getBlock() != loop.getBody() ||
-          producer->getNumRegions() != 0 || !isPure(producer) ||
-          isa<ShapedType>(operand.getType()))
-        return false;
-      // A producer that several read moves in front of all of them.
-      chain.remove(producer);
-      chain.insert(producer);
-    }
-  for (Operation *link : chain)
-    link->moveBefore(loop.getBody(), loop.getBody()->begin());
-  return true;
+/// Returns the arithmetic in the body of `loop` that `index` is the result of,
+/// in order; none if it cannot move to the start of the body.
+static std::optional<llvm::SetVector<Operation *>>
+getArithmetic(Value index, scf::ForOp loop) {
+  llvm::SetVector<Operation *> arithmetic;
+  bool canMove = true;
+  auto isComputed = [&](Value value) {
+    return isDefinedIn(value, loop) && value != loop.getInductionVar();
+  };
+  walkSources(
+      index,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (Operation *op = value.getDefiningOp(); op && isComputed(value))
+          llvm::append_range(sources, op->getOperands());
+      },
+      [&](Value value) {
+        if (!isComputed(value))
+          return;
+        Operation *op = value.getDefiningOp();
+        canMove &= op && op->getBlock() == loop.getBody() &&
+                   op->getNumRegions() == 0 && isPure(op) &&
+                   !isa<ShapedType>(value.getType());
+        arithmetic.insert(op);
+      });
+  return canMove ? std::optional(std::move(arithmetic)) : std::nullopt;
+}
+
+void ResidualPaths::hoistIndex(Value index, scf::ForOp loop) {
+  auto arithmetic = getArithmetic(index, loop);
+  assert(arithmetic && "was asked when the loops were linked");
+  for (Operation *op : llvm::reverse(*arithmetic))
+    op->moveBefore(loop.getBody(), loop.getBody()->begin());
 }
 
 bool ResidualPaths::link(TapeWriteOp write, TapeReadOp read) {
   auto backward = dyn_cast<scf::ForOp>(read->getParentOp());
   if (!backward ||
-      (followsResidual ? !hoistIndex(read.getIndex(), backward)
+      (followsResidual ? !getArithmetic(read.getIndex(), backward)
                        : !links.contains({write->getBlock(), backward})))
     return false;
   auto [it, isFirst] =

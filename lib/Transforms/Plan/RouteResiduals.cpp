@@ -191,6 +191,7 @@ Value ResidualPaths::routeIntoLoop(Value value, scf::ForOp forward,
   if (it == links.end())
     return {};
   LoopLink link = it->second;
+  hoistIndex(link.read, backward);
   if (auto slice = getFreeSlice(value, forward, link))
     return cloneFree(value, *slice, forward, backward, link, before);
   return routeThroughTape(value, forward, backward, link, before);

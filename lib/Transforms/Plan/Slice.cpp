@@ -7,6 +7,7 @@
 #include "Slice.h"
 
 #include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 
@@ -23,28 +24,40 @@ int64_t mlir::remat::getNumBytes(Type type) {
 /// Whether to recompute `value` costs nothing and does not keep more bytes
 /// alive than to save it. A view of something that may not be saved
 /// is not free: its source would be computed again. `known` holds the answers
-/// so far: a source that several operands lead to is looked at once.
+/// so far.
 static bool isNotWorthSaving(Value value, PolicyAttrInterface policy,
                              DenseMap<Value, bool> &known) {
-  if (auto it = known.find(value); it != known.end())
-    return it->second;
-  Operation *op = value.getDefiningOp();
-  if (isGenerator(op))
-    return known[value] = true;
-  if (!isFree(op))
-    return known[value] = false;
-  int64_t kept = 0;
-  for (Value operand : op->getOperands()) {
-    operand = lookThroughNames(operand);
-    Operation *producer = operand.getDefiningOp();
-    if (!producer || isGenerator(producer))
-      continue;
-    if (!policy.isSaveable(operand) &&
-        !isNotWorthSaving(operand, policy, known))
-      return known[value] = false;
-    kept += getNumBytes(operand.getType());
-  }
-  return known[value] = kept <= getNumBytes(value.getType());
+  // Values that stay live for a recompute.
+  auto getKept = [](Value value) {
+    SmallVector<Value> kept;
+    for (Value operand : value.getDefiningOp()->getOperands()) {
+      operand = lookThroughNames(operand);
+      Operation *producer = operand.getDefiningOp();
+      if (producer && !isGenerator(producer))
+        kept.push_back(operand);
+    }
+    return kept;
+  };
+  return evaluateOnce<bool>(
+      value, known,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        Operation *op = value.getDefiningOp();
+        if (!isGenerator(op) && isFree(op))
+          llvm::copy_if(getKept(value), std::back_inserter(sources),
+                        [&](Value kept) { return !policy.isSaveable(kept); });
+      },
+      [&](Value value) {
+        Operation *op = value.getDefiningOp();
+        if (isGenerator(op) || !isFree(op))
+          return isGenerator(op);
+        int64_t bytes = 0;
+        for (Value kept : getKept(value)) {
+          if (!policy.isSaveable(kept) && !known.at(kept))
+            return false;
+          bytes += getNumBytes(kept.getType());
+        }
+        return bytes <= getNumBytes(value.getType());
+      });
 }
 
 Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
@@ -67,7 +80,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
       continue;
     }
     ops.insert(op);
-    for (Value read : getReadValues(op))
+    for (Value read : getInputs(op))
       values.insert(lookThroughNames(read));
   }
   // An operation that runs again for one result gives its others for nothing.
@@ -78,7 +91,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
     return lhs->isBeforeInBlock(rhs);
   });
   for (Operation *op : slice.ops)
-    for (Value read : getReadValues(op)) {
+    for (Value read : getInputs(op)) {
       Value value = lookThroughNames(read);
       if (isa<BlockArgument>(value) || slice.saved.contains(value))
         slice.inputs.insert(value);

@@ -9,25 +9,35 @@
 #include "Tapes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
+/// Returns true if the two do the same with their operands.
+static bool isSameComputation(Operation *left, Operation *right) {
+  return left && right && left->getNumResults() == 1 &&
+         left->getName() == right->getName() && isPure(left) &&
+         left->getNumRegions() == 0 &&
+         left->getNumOperands() == right->getNumOperands() &&
+         left->getPropertiesAsAttribute() == right->getPropertiesAsAttribute();
+}
+
 bool mlir::remat::isSameIndex(Value lhs, Value rhs) {
-  if (lhs == rhs)
-    return true;
-  Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
-  if (!left || !right || left->getNumResults() != 1 ||
-      left->getName() != right->getName() || !isPure(left) ||
-      left->getNumRegions() != 0 ||
-      left->getNumOperands() != right->getNumOperands() ||
-      left->getPropertiesAsAttribute() != right->getPropertiesAsAttribute())
-    return false;
-  return llvm::all_of(
-      llvm::zip_equal(left->getOperands(), right->getOperands()),
-      [](auto pair) {
-        return isSameIndex(std::get<0>(pair), std::get<1>(pair));
-      });
+  llvm::SetVector<std::pair<Value, Value>> pairs;
+  pairs.insert({lhs, rhs});
+  for (unsigned next = 0; next < pairs.size(); ++next) {
+    auto [a, b] = pairs[next];
+    if (a == b)
+      continue;
+    Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+    if (!isSameComputation(left, right))
+      return false;
+    for (auto [x, y] :
+         llvm::zip_equal(left->getOperands(), right->getOperands()))
+      pairs.insert({x, y});
+  }
+  return true;
 }
 
 scf::ForOp mlir::remat::getRecordingLoop(TapeWriteOp write, unsigned &index) {

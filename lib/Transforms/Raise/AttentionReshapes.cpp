@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -27,21 +28,20 @@ bool mlir::remat::isProductOnTensors(Operation *op) {
 Operation *mlir::remat::findSource(Value value, bool throughReshapes,
                                    function_ref<bool(Operation *)> isSource) {
   SmallPtrSet<Operation *, 16> seen;
-  auto find = [&](auto &self, Value value) -> Operation * {
-    Operation *op = value.getDefiningOp();
+  SmallVector<Value> pending{value};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
     if (!op || !seen.insert(op).second)
-      return nullptr;
+      continue;
     if (isSource(op))
       return op;
     if (isTensorReshape(op) && (throughReshapes || isUnitReshape(op)))
-      return self(self, op->getOperand(0));
-    if (isElementwiseKernel(op))
-      for (Value input : cast<LinalgOp>(op).getDpsInputs())
-        if (Operation *found = self(self, input))
-          return found;
-    return nullptr;
-  };
-  return find(find, value);
+      pending.push_back(op->getOperand(0));
+    else if (isElementwiseKernel(op))
+      llvm::append_range(pending,
+                         llvm::reverse(cast<LinalgOp>(op).getDpsInputs()));
+  }
+  return nullptr;
 }
 
 static bool comesFromSoftmax(Value value) {
@@ -52,18 +52,16 @@ static bool comesFromSoftmax(Value value) {
 /// Whether elementwise kernels and reshapes compute what a softmax reads from
 /// `value`.
 static bool leadsToSoftmax(Value value) {
-  SmallPtrSet<Operation *, 16> seen;
-  auto leads = [&](auto &self, Value value) -> bool {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (unsigned next = 0; next < values.size(); ++next)
+    for (Operation *user : values[next].getUsers()) {
       if (isa<linalg::SoftmaxOp>(user))
         return true;
-      return (isTensorReshape(user) || isElementwiseKernel(user)) &&
-             seen.insert(user).second &&
-             llvm::any_of(user->getResults(),
-                          [&](Value result) { return self(self, result); });
-    });
-  };
-  return leads(leads, value);
+      if (isTensorReshape(user) || isElementwiseKernel(user))
+        values.insert(user->result_begin(), user->result_end());
+    }
+  return false;
 }
 
 /// Whether `value` stands between a product and a softmax. What only joins the

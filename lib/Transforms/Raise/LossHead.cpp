@@ -3,12 +3,13 @@
 #include "LossHead.h"
 #include "remat/Transforms/Match/Copies.h"
 
-#include "remat/Analysis/Activity.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -220,15 +221,20 @@ bool LossHead::isLarge(Value value) const {
 /// Whether something large is read to compute what `op` does, with no more than
 /// a number for each row in between.
 bool LossHead::readsLarge(Operation *op) const {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    if (isLarge(operand))
-      return true;
-    Operation *producer = operand.getDefiningOp();
-    auto type = dyn_cast<RankedTensorType>(operand.getType());
-    return producer && producer->getBlock() == op->getBlock() && type &&
-           type.hasStaticShape() && countElements(operand) <= numRows &&
-           isMemoryEffectFree(producer) && readsLarge(producer);
-  });
+  llvm::SetVector<Operation *> ops;
+  ops.insert(op);
+  for (unsigned next = 0; next < ops.size(); ++next)
+    for (Value operand : ops[next]->getOperands()) {
+      if (isLarge(operand))
+        return true;
+      Operation *producer = operand.getDefiningOp();
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (producer && producer->getBlock() == op->getBlock() && type &&
+          type.hasStaticShape() && countElements(operand) <= numRows &&
+          isMemoryEffectFree(producer))
+        ops.insert(producer);
+    }
+  return false;
 }
 
 /// Adds what computes wide operands: one-hot labels, broadcasts, the logits of

@@ -316,18 +316,13 @@ struct RaiseSoftmaxPass
     RewritePatternSet owned(&getContext());
     populateRaiseSoftmaxPatterns(owned);
     FrozenRewritePatternSet patterns(std::move(owned));
-    bool changed = !bordered.empty();
-    for (Operation *function : plain) {
-      bool here = false;
-      if (failed(applyPatternsGreedily(function, patterns,
-                                       GreedyRewriteConfig(), &here)))
+    for (Operation *function : plain)
+      if (failed(applyPatternsGreedily(function, patterns)))
         return signalPassFailure();
-      changed |= here;
-    }
     for (Operation *function : bordered)
       if (failed(raiseIn(function)))
         return signalPassFailure();
-    if (!changed)
+    if (plain.empty() && bordered.empty())
       markAllAnalysesPreserved();
   }
 };

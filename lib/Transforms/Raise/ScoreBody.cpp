@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ScoreBody.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -65,45 +66,60 @@ static bool isSplat(Value tensor) {
          isa<FloatType, IntegerType>(constant.getElementType());
 }
 
-/// Whether elementwise kernels compute `value` from a result of `source`.
-bool ScoreBody::dependsOn(Value value, Operation *source) {
+/// Appends what the kernel or reshape reads that computes `value` element by
+/// element. Returns whether one does.
+static bool appendElementSources(Value value, SmallVectorImpl<Value> &sources) {
   Operation *op = value.getDefiningOp();
-  if (op == source)
+  if (isUnitReshape(op)) {
+    sources.push_back(op->getOperand(0));
     return true;
-  if (!op || op->getBlock() != softmax->getBlock())
-    return false;
-  if (isUnitReshape(op))
-    return dependsOn(op->getOperand(0), source);
+  }
   if (!isElementwiseKernel(op))
     return false;
-  auto [entry, isNew] = dependences.try_emplace({value, source}, false);
-  if (!isNew)
-    return entry->second;
-  bool depends =
-      llvm::any_of(cast<LinalgOp>(op).getDpsInputs(),
-                   [&](Value input) { return dependsOn(input, source); });
-  return dependences[{value, source}] = depends;
+  llvm::append_range(sources, cast<LinalgOp>(op).getDpsInputs());
+  return true;
+}
+
+/// Returns true if elementwise kernels compute `value` from a result of
+/// `source`.
+bool ScoreBody::dependsOn(Value value, Operation *source) {
+  DenseMap<Value, bool> &known = dependences[source];
+  auto appendSources = [&](Value value, SmallVectorImpl<Value> &sources) {
+    Operation *op = value.getDefiningOp();
+    if (op && op != source && op->getBlock() == softmax->getBlock())
+      appendElementSources(value, sources);
+  };
+  return evaluateOnce<bool>(value, known, appendSources, [&](Value value) {
+    SmallVector<Value> sources;
+    appendSources(value, sources);
+    return value.getDefiningOp() == source ||
+           llvm::any_of(sources, [&](Value value) { return known.at(value); });
+  });
 }
 
 /// Bytes of the tensors from which elementwise kernels compute `value`, at most
 /// its own.
 int64_t ScoreBody::getSourceBytes(Value value) {
-  if (!isa<ShapedType>(value.getType()) || isSplat(value))
-    return 0;
-  auto [entry, isNew] =
-      sourceBytes.try_emplace(value, estimateBytes(value.getType()));
-  int64_t bytes = entry->second, sources = 0;
-  if (!isNew)
-    return bytes;
-  if (isUnitReshape(value.getDefiningOp())) {
-    sources = getSourceBytes(value.getDefiningOp()->getOperand(0));
-    return sourceBytes[value] = std::min(bytes, sources);
-  }
-  if (!isElementwiseKernel(value.getDefiningOp()))
-    return bytes;
-  for (Value input : cast<LinalgOp>(value.getDefiningOp()).getDpsInputs())
-    sources += getSourceBytes(input);
-  return sourceBytes[value] = std::min(bytes, sources);
+  auto hasBytes = [](Value value) {
+    return isa<ShapedType>(value.getType()) && !isSplat(value);
+  };
+  return evaluateOnce<int64_t>(
+      value, sourceBytes,
+      [&](Value value, SmallVectorImpl<Value> &sources) {
+        if (hasBytes(value))
+          appendElementSources(value, sources);
+      },
+      [&](Value value) -> int64_t {
+        if (!hasBytes(value))
+          return 0;
+        SmallVector<Value> sources;
+        int64_t own = estimateBytes(value.getType()), bytes = 0;
+        if (!appendElementSources(value, sources))
+          return own;
+        for (Value source : sources)
+          bytes += sourceBytes.at(source);
+        return std::min(own, bytes);
+      });
 }
 
 /// What depends on no score is inlined where that reads less than its result: a
@@ -201,33 +217,47 @@ public:
     return op.getMatchingIndexingMap(operand).compose(loops);
   }
 
-  FailureOr<Value> get(Value scalar) {
-    if (Value value = mapping.lookupOrNull(scalar))
-      return value;
-    Operation *inner = scalar.getDefiningOp();
-    if (scalar.getParentBlock() != op.getBlock())
-      return scalar;
+  FailureOr<Value> get(Value root) {
+    bool failed = false;
+    auto isToInline = [&](Value scalar) {
+      return scalar.getParentBlock() == op.getBlock() &&
+             !mapping.contains(scalar);
+    };
+    walkSources(
+        root,
+        [&](Value scalar, SmallVectorImpl<Value> &sources) {
+          if (Operation *inner = scalar.getDefiningOp();
+              inner && isToInline(scalar))
+            llvm::append_range(sources, inner->getOperands());
+        },
+        [&](Value scalar) {
+          if (!failed && isToInline(scalar))
+            failed = mlir::failed(inlineOne(scalar));
+        });
+    if (failed)
+      return failure();
+    return mapping.lookupOrDefault(root);
+  }
+
+private:
+  LogicalResult inlineOne(Value scalar) {
     FailureOr<Value> value = failure();
     if (auto argument = dyn_cast<BlockArgument>(scalar)) {
       OpOperand *operand = op.getMatchingOpOperand(argument);
       value = isa<RankedTensorType>(operand->get().getType())
                   ? body.read(operand->get(), getMap(operand))
                   : FailureOr<Value>(operand->get());
-    } else if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+    } else if (auto index = scalar.getDefiningOp<linalg::IndexOp>()) {
       value = body.indexAt(loops.getResult(index.getDim()));
     } else {
-      for (Value operand : inner->getOperands())
-        if (failed(get(operand)))
-          return failure();
-      body.builder.clone(*inner, mapping);
-      return mapping.lookup(scalar);
+      body.builder.clone(*scalar.getDefiningOp(), mapping);
+      return success();
     }
     if (succeeded(value))
       mapping.map(scalar, *value);
     return value;
   }
 
-private:
   ScoreBody &body;
   LinalgOp op;
   AffineMap loops;

@@ -76,7 +76,7 @@ private:
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
   llvm::SetVector<Operation *> path;
-  DenseMap<std::pair<Value, Operation *>, bool> dependences;
+  DenseMap<Operation *, DenseMap<Value, bool>> dependences;
   DenseMap<Value, int64_t> sourceBytes;
   DenseMap<std::pair<Value, AffineMap>, Value> known;
 };

@@ -6,6 +6,7 @@
 
 #include "BlockGraph.h"
 
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Schedule/Destination.h"
@@ -31,17 +32,10 @@ static bool isDestinationOnly(Operation *op) {
 
 /// Operands, and what nested regions use from outside of `op`.
 static SmallVector<Value> getUsedValues(Operation *op) {
-  SmallVector<Value> used;
   // What stands behind `after` is awaited, not read.
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return SmallVector<Value>(barrier.getValues());
-  op->walk([&](Operation *nested) {
-    for (Value operand : nested->getOperands())
-      if (!op->isAncestor(operand.getParentBlock()->getParentOp()) ||
-          nested == op)
-        used.push_back(operand);
-  });
-  return used;
+  return getInputs(op);
 }
 
 BlockGraph::BlockGraph(Block &block,

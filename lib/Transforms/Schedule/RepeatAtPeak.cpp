@@ -111,10 +111,11 @@ public:
          unsigned reader, bool deep)
       : graph(graph), forward(forward), reader(reader), deep(deep) {}
 
-  /// Bytes that live longer if `op` of the node `maker` is repeated for
-  /// `reader`; none if something else is written to what it reads in between.
-  std::optional<int64_t> addAll(DestinationStyleOpInterface op,
-                                unsigned maker) {
+  /// Adds what `op` of the node `maker` reads. Fails if more than `limit` bytes
+  /// live longer when it is repeated for `reader`, or if something else is
+  /// written to what it reads in between.
+  LogicalResult addAll(DestinationStyleOpInterface op, unsigned maker,
+                       int64_t limit) {
     SetVector<Value> inputs(llvm::from_range, op.getDpsInputs());
     getUsedValuesDefinedAbove(op->getRegions(), inputs);
     int64_t bytes = 0;
@@ -123,17 +124,21 @@ public:
         continue;
       std::optional<unsigned> number = graph.getBuffer(input);
       if (!number)
-        return std::nullopt;
+        return failure();
       const TensorBuffer &buffer = graph.getBuffers()[*number];
       if (llvm::any_of(buffer.users, [&](unsigned user) {
             return maker < user && user < reader && graph.writes(user, *number);
           }))
-        return std::nullopt;
+        return failure();
       if (buffer.users.back() < reader && seen.insert(*number).second &&
           !(deep && makeAgain(input, *number)))
         bytes += buffer.bytes;
+      // Other inputs, and what those are computed from, would be visited for
+      // nothing, once for each path that leads there.
+      if (bytes > limit)
+        return failure();
     }
-    return bytes;
+    return success();
   }
 
   /// The nodes of what is computed again, in their order.
@@ -154,7 +159,7 @@ private:
       return false;
     size_t before = makers.size();
     DenseSet<unsigned> seenBefore = seen;
-    if (addAll(op, maker) != 0) {
+    if (failed(addAll(op, maker, /*limit=*/0))) {
       makers.truncate(before);
       seen = std::move(seenBefore);
       return false;
@@ -198,8 +203,7 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
     return std::nullopt;
   Waiting waiting{number, maker, *reader, {}, estimateTime(op)};
   Inputs inputs(graph, forward, *reader, /*deep=*/products);
-  std::optional<int64_t> longer = inputs.addAll(op, maker);
-  if (!longer || *longer > buffer.bytes / 2)
+  if (failed(inputs.addAll(op, maker, /*limit=*/buffer.bytes / 2)))
     return std::nullopt;
   waiting.before.append(inputs.getMakers().begin(), inputs.getMakers().end());
   for (unsigned before : waiting.before)

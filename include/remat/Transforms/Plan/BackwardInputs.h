@@ -54,9 +54,6 @@ bool isReplacedInside(Value value);
 /// needed to the regions around.
 void dropUnusedInputs(BackwardOp backward);
 
-/// Values from outside `op` that it reads, those of its regions included.
-SetVector<Value> getReadValues(Operation *op);
-
 /// Bodies of all regions of `module`: those of called functions first, then
 /// inner ones before outer ones.
 SmallVector<Block *> getRegionBodies(ModuleOp module);

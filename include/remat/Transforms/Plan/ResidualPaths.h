@@ -84,6 +84,9 @@ private:
                   SmallVectorImpl<Operation *> &opaque);
   bool link(TapeWriteOp write, TapeReadOp read);
   TapeWriteOp getLinkedWrite(TapeReadOp read);
+  /// Moves the arithmetic of `index` to the start of the body of `loop`, so
+  /// that every backward in it can use it.
+  static void hoistIndex(Value index, scf::ForOp loop);
 
   Value routeIntoLoop(Value value, scf::ForOp forward, scf::ForOp backward,
                       Operation *before);

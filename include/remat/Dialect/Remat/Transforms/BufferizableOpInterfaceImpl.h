@@ -13,6 +13,8 @@ void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
 void registerAttentionBufferization(DialectRegistry &registry);
 /// Registers how convolutions bufferize: into their destinations.
 void registerConvBufferization(DialectRegistry &registry);
+/// Lets bufferization take linear time for loops inside of each other.
+void registerLoopBufferization(DialectRegistry &registry);
 /// Registers how remat.scatter_add bufferizes: it adds to its destination.
 void registerScatterBufferization(DialectRegistry &registry);
 } // namespace remat
