@@ -7,6 +7,9 @@
 
 #include "remat/Plan/Packing.h"
 
+#include "PackingSearch.h"
+#include "Random.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -23,21 +26,6 @@ bool isEmpty(const Interval &interval) {
 int64_t alignTo(int64_t value, int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
-
-/// xorshift64*: the standard library's distributions differ between platforms.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed * 2 + 1) {}
-  size_t below(size_t bound) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return ((state * 0x2545F4914F6CDD1DULL) >> 33) % bound;
-  }
-
-private:
-  uint64_t state;
-};
 
 enum class Fit { first, best };
 
@@ -365,10 +353,11 @@ int64_t remat::plan::getMaxLive(const std::vector<Interval> &intervals,
   return most;
 }
 
-Packing remat::plan::pack(const std::vector<Interval> &intervals,
-                          const PackingOptions &options) {
+/// First fit and best fit in several orders, then local search, until the
+/// height is at most `bound`.
+static Packing packByHeuristics(const std::vector<Interval> &intervals,
+                                int64_t bound, const PackingOptions &options) {
   constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-  int64_t bound = getMaxLive(intervals);
   Conflicts conflicts(intervals);
   Placer placer(intervals, conflicts);
 
@@ -428,6 +417,24 @@ Packing remat::plan::pack(const std::vector<Interval> &intervals,
     }
     if (phase == 0)
       ends.push_back(std::move(current));
+  }
+  return best;
+}
+
+Packing remat::plan::pack(const std::vector<Interval> &intervals,
+                          const PackingOptions &options) {
+  int64_t bound = getMaxLive(intervals);
+  int64_t goal = std::max(bound, options.capacity);
+  Packing best = packByHeuristics(intervals, goal, options);
+  best.lowerBound = bound;
+  if (best.height <= goal)
+    return best;
+  BoundedPacking exact = packInto(intervals, goal, options.maxNodes);
+  if (exact.result == SearchResult::found) {
+    best = std::move(exact.packing);
+    best.lowerBound = bound;
+  } else if (exact.result == SearchResult::impossible) {
+    best.lowerBound = goal + 1;
   }
   return best;
 }

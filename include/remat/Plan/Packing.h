@@ -34,6 +34,11 @@ struct PackingOptions {
   /// Rounds of local search without improvement before it gives up, the first
   /// time; sixteen times as many later, with as many visits each.
   int64_t patience = 600;
+  /// A height that is low enough; 0: only the lower bound is.
+  int64_t capacity = 0;
+  /// Bounds the exhaustive search, in nodes of its tree, for a packing into the
+  /// lower bound, or into `capacity`.
+  int64_t maxNodes = 20'000;
   uint64_t seed = 1;
 };
 
@@ -42,6 +47,8 @@ struct Packing {
   std::vector<int64_t> offsets;
   /// Largest offset + size.
   int64_t height = 0;
+  /// No packing is lower.
+  int64_t lowerBound = 0;
 };
 
 /// The largest sum of sizes that are live at one time: no packing is lower.
@@ -54,8 +61,9 @@ int64_t getMaxLive(const std::vector<Interval> &intervals,
 /// size within the busiest section, after TelaMalloc, ASPLOS 2023), then a
 /// local search that moves the buffers on top of the arena forward in the
 /// order: from the best few, from these for longer, and on from where the first
-/// ended. Stops when the lower bound is met. Deterministic: depends on the
-/// input and the options only.
+/// ended; then branch and bound (MiniMalloc, ASPLOS 2023), which may also prove
+/// that the lower bound cannot be met. Stops when it is. Deterministic: depends
+/// on the input and the options only.
 Packing pack(const std::vector<Interval> &intervals,
              const PackingOptions &options = {});
 

@@ -1,0 +1,268 @@
+//===- RecomputeTest.cpp - Schedules that recompute -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small graphs beside an exhaustive search over all schedules, and what has to
+// hold for each archive.
+//===----------------------------------------------------------------------===//
+
+#include "remat/Plan/Recompute.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+
+using namespace remat::plan;
+
+namespace {
+
+class Random {
+public:
+  int64_t below(int64_t bound) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return int64_t((state >> 33) % uint64_t(bound));
+  }
+
+private:
+  uint64_t state = 7;
+};
+
+Graph makeRandomGraph(Random &random, unsigned size) {
+  Graph graph;
+  for (unsigned i = 0; i < size; ++i) {
+    graph.nodes.push_back({random.below(6), 1 + random.below(5)});
+    for (unsigned input = 0; input < i; ++input)
+      if (random.below(3) == 0)
+        graph.edges.push_back({input, i});
+  }
+  return graph;
+}
+
+/// Forward and backward of `layers` layers: the backward of each reads what
+/// enters it and the cotangent of what leaves it.
+Graph makeChain(unsigned layers, std::function<GraphNode(unsigned)> getLayer) {
+  Graph graph;
+  for (unsigned i = 0; i < layers; ++i) {
+    graph.nodes.push_back(getLayer(i));
+    if (i != 0)
+      graph.edges.push_back({i - 1, i});
+  }
+  for (unsigned i = layers; i-- > 0;) {
+    unsigned node = unsigned(graph.nodes.size());
+    GraphNode layer = getLayer(i);
+    graph.nodes.push_back({2 * layer.cost, layer.bytes});
+    graph.edges.push_back({i, node});
+    if (node != layers)
+      graph.edges.push_back({node - 1, node});
+  }
+  return graph;
+}
+
+/// The least cost of any schedule of at most `budget` bytes; -1 if there is
+/// none. Dijkstra over (values alive, nodes that have run); a value may be
+/// dropped at any time. With `inOrder`, first runs come in the given order.
+int64_t findLeastCost(const Graph &graph, int64_t budget,
+                      bool inOrder = false) {
+  unsigned size = unsigned(graph.nodes.size());
+  std::vector<unsigned> inputs(size, 0), isRead(size, 0);
+  for (auto [producer, consumer] : graph.edges) {
+    inputs[consumer] |= 1u << producer;
+    isRead[producer] = 1;
+  }
+  unsigned results = 0;
+  for (unsigned i = 0; i < size; ++i)
+    results |= isRead[i] ? 0 : 1u << i;
+  unsigned counted = inOrder ? (1u << size) - 1 : results;
+  using Entry = std::pair<int64_t, std::pair<unsigned, unsigned>>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+  std::map<std::pair<unsigned, unsigned>, int64_t> best;
+  auto reach = [&](int64_t cost, unsigned alive, unsigned done) {
+    auto [it, isNew] = best.try_emplace({alive, done}, cost);
+    if (!isNew && it->second <= cost)
+      return;
+    it->second = cost;
+    queue.push({cost, {alive, done}});
+  };
+  reach(0, 0, 0);
+  while (!queue.empty()) {
+    auto [cost, state] = queue.top();
+    queue.pop();
+    auto [alive, done] = state;
+    if (best[state] < cost)
+      continue;
+    if ((done & results) == results)
+      return cost;
+    int64_t live = 0;
+    for (unsigned i = 0; i < size; ++i)
+      live += alive >> i & 1 ? graph.nodes[i].bytes : 0;
+    for (unsigned i = 0; i < size; ++i) {
+      if (alive >> i & 1) {
+        reach(cost, alive & ~(1u << i), done);
+        continue;
+      }
+      unsigned before = (1u << i) - 1;
+      if ((alive & inputs[i]) == inputs[i] &&
+          live + graph.nodes[i].bytes <= budget &&
+          (!inOrder || (done & before) == before))
+        reach(cost + graph.nodes[i].cost, alive | 1u << i,
+              done | (1u << i & counted));
+    }
+  }
+  return -1;
+}
+
+void expectLeastCosts(const Graph &graph, const std::string &what) {
+  ASSERT_EQ(findError(graph), std::nullopt);
+  ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
+  RecomputeOptions options;
+  options.maxVisits = 2'000'000;
+  PlanArchive archive(graph, options);
+  for (int64_t budget = base.peak; budget >= 0; --budget) {
+    int64_t least = findLeastCost(graph, budget);
+    const Plan *plan = archive.find(budget);
+    std::string where = what + ", " + std::to_string(budget) + " bytes";
+    ASSERT_EQ(plan != nullptr, least >= 0) << where;
+    if (!plan) {
+      EXPECT_LT(budget, base.peak);
+      break;
+    }
+    EXPECT_EQ(plan->figures.cost, least) << where;
+    std::optional<ScheduleFigures> figures = evaluate(graph, plan->schedule);
+    ASSERT_TRUE(figures.has_value()) << where;
+    EXPECT_EQ(figures->cost, plan->figures.cost) << where;
+    EXPECT_EQ(figures->peak, plan->figures.peak) << where;
+    EXPECT_LE(figures->peak, budget) << where;
+  }
+}
+
+TEST(Graph, SaysWhatIsWrong) {
+  Graph graph{{{1, 1}, {1, 1}}, {{0, 1}}};
+  EXPECT_EQ(findError(graph), std::nullopt);
+  graph.edges = {{1, 0}};
+  EXPECT_NE(findError(graph)->find("against the order"), std::string::npos);
+  graph.edges = {{0, 0}};
+  EXPECT_NE(findError(graph)->find("against the order"), std::string::npos);
+  graph.edges = {{0, 2}};
+  EXPECT_NE(findError(graph)->find("leaves the 2 nodes"), std::string::npos);
+  graph.edges = {{0, 1}, {0, 1}};
+  EXPECT_NE(findError(graph)->find("twice"), std::string::npos);
+  graph = {{{-1, 1}}, {}};
+  EXPECT_NE(findError(graph)->find("negative"), std::string::npos);
+  graph = {{{int64_t(1) << 62, 1}}, {}};
+  EXPECT_NE(findError(graph)->find("2^51"), std::string::npos);
+}
+
+TEST(Graph, ReadersReadTheLatestCopy) {
+  Graph graph{{{1, 10}, {1, 1}, {1, 1}}, {{0, 1}, {0, 2}, {1, 2}}};
+  EXPECT_EQ(evaluate(graph, {0, 1, 2})->peak, 12);
+  EXPECT_EQ(evaluate(graph, {0, 1, 0, 2})->peak, 12);
+  EXPECT_EQ(evaluate(graph, {0, 1, 0, 2})->cost, 4);
+  EXPECT_FALSE(evaluate(graph, {1, 0, 2}));
+  EXPECT_FALSE(evaluate(graph, {0, 1}));
+  EXPECT_FALSE(evaluate(graph, {0, 1, 3}));
+  EXPECT_EQ(evaluate({}, {})->peak, 0);
+}
+
+TEST(Graph, LargestWorkingSet) {
+  Graph graph{{{1, 10}, {1, 1}, {1, 5}}, {{0, 1}, {0, 2}, {1, 2}}};
+  unsigned node = 0;
+  EXPECT_EQ(getLargestWorkingSet(graph, &node), 16);
+  EXPECT_EQ(node, 2u);
+}
+
+TEST(Recompute, SmallGraphsCostTheLeast) {
+  Random random;
+  for (int round = 0; round < 1000; ++round)
+    expectLeastCosts(makeRandomGraph(random, 1 + random.below(8)),
+                     "graph " + std::to_string(round));
+}
+
+TEST(Recompute, ChainsCostTheLeast) {
+  expectLeastCosts(makeChain(5, [](unsigned) { return GraphNode{1, 1}; }),
+                   "equal layers");
+  expectLeastCosts(
+      makeChain(
+          5, [](unsigned i) { return GraphNode{1 + i % 3, 1 + 2 * (i % 2)}; }),
+      "layers that differ");
+}
+
+TEST(Recompute, LowerBoundsHoldInTheGivenOrder) {
+  Random random;
+  int tight = 0;
+  for (int round = 0; round < 300; ++round) {
+    Graph graph = makeRandomGraph(random, 2 + random.below(6));
+    ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
+    for (int64_t budget = base.peak; budget > 0; --budget) {
+      std::optional<int64_t> bound = getLowerBoundOfCost(graph, budget);
+      int64_t least = findLeastCost(graph, budget, /*inOrder=*/true);
+      if (!bound) {
+        EXPECT_EQ(least, -1);
+        break;
+      }
+      EXPECT_GE(*bound, base.cost);
+      if (least >= 0)
+        EXPECT_LE(*bound, least) << round << " " << budget;
+      tight += *bound > base.cost;
+    }
+  }
+  EXPECT_GT(tight, 0);
+}
+
+TEST(Recompute, ALooserBudgetNeverCostsMore) {
+  Random random;
+  RecomputeOptions options;
+  options.maxVisits = 2'000'000;
+  for (int round = 0; round < 20; ++round) {
+    Graph graph = makeRandomGraph(random, 30);
+    PlanArchive archive(graph, options);
+    int64_t last = std::numeric_limits<int64_t>::max();
+    for (int64_t budget = 0;
+         budget <= evaluate(graph, getGivenOrder(graph))->peak; ++budget) {
+      const Plan *plan = archive.find(budget);
+      if (!plan)
+        continue;
+      EXPECT_LE(plan->figures.cost, last);
+      last = plan->figures.cost;
+    }
+    EXPECT_NE(last, std::numeric_limits<int64_t>::max());
+  }
+}
+
+TEST(Recompute, IsDeterministic) {
+  Random random;
+  Graph graph = makeRandomGraph(random, 40);
+  RecomputeOptions options;
+  options.maxVisits = 2'000'000;
+  PlanArchive first(graph, options), second(graph, options);
+  ASSERT_EQ(first.getPlans().size(), second.getPlans().size());
+  for (size_t i = 0; i < first.getPlans().size(); ++i)
+    EXPECT_EQ(first.getPlans()[i].schedule, second.getPlans()[i].schedule);
+}
+
+/// Annealing gets nowhere here: it visits a graph of this size a few times.
+TEST(Recompute, LargeGraphsArePlanned) {
+  Random random;
+  Graph graph = makeChain(50'000, [&](unsigned) {
+    return GraphNode{1 + random.below(10), 1 + random.below(8)};
+  });
+  ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
+  RecomputeOptions options;
+  options.resolution = 0.25;
+  options.maxVisits = 1;
+  PlanArchive archive(graph, options);
+  const Plan *half = archive.find(base.peak / 2);
+  ASSERT_NE(half, nullptr);
+  EXPECT_LE(evaluate(graph, half->schedule)->peak, base.peak / 2);
+  // Half of the forward recomputed is a sixth of the step.
+  EXPECT_LE(double(half->figures.cost), 1.2 * double(base.cost));
+}
+
+TEST(Recompute, NothingNeedsNothing) {
+  PlanArchive archive({});
+  ASSERT_NE(archive.find(0), nullptr);
+  EXPECT_TRUE(archive.find(0)->schedule.empty());
+}
+
+} // namespace
