@@ -24,7 +24,6 @@
 using namespace mlir;
 
 void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
-  pm.addPass(createCheckTypesPass());
   pm.addPass(createConvertAssertToRuntime());
   pm.addPass(createConvertLinalgToLibrary());
   pm.addPass(createConvertScatterAddToLoops());
@@ -80,5 +79,8 @@ void remat::registerCPUPipelines() {
   registerTarget(std::make_unique<CPUTarget>());
   PassPipelineRegistration<>("remat-lower-to-cpu",
                              "Lower bufferized linalg to LLVM for the CPU",
-                             buildLowerToCPUPipeline);
+                             [](OpPassManager &pm) {
+                               pm.addPass(createCheckTypesPass());
+                               buildLowerToCPUPipeline(pm);
+                             });
 }

@@ -59,7 +59,6 @@ static void addKernelLowering(OpPassManager &module, bool emulate) {
 
 void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                            const TargetOptions &options) {
-  pm.addPass(createCheckTypesPass());
   // Kernels that read the same memory are merged: by one view of it.
   pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true, options.tf32}));
@@ -154,6 +153,7 @@ void mlir::remat::registerCUDAPipelines() {
       "remat-lower-to-cuda",
       "Lower bufferized linalg to kernels and a host program for CUDA",
       [](OpPassManager &pm, const LowerOptions &options) {
+        pm.addPass(createCheckTypesPass());
         buildLowerToCUDAPipeline(pm, options);
       });
 }

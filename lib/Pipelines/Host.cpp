@@ -13,26 +13,13 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
-
-void remat::addOpCanonicalizer(OpPassManager &pm) {
-  pm.addPass(createMergeCarried());
-  GreedyRewriteConfig config;
-  // The pass's own default, which the configuration does not have.
-  config.setUseTopDownTraversal(true);
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  // That pattern does what the pass before does, and compares every two values.
-  pm.addPass(createCanonicalizerPass(
-      config, {"(anonymous namespace)::RemoveDuplicateSuccessorInputUses"}));
-}
 
 void remat::addHostLowering(OpPassManager &pm) {
   // Polynomials have constants of their own, which take long to canonicalize.
   pm.addPass(remat::createCommonSubexpressionsPass());
-  addOpCanonicalizer(pm);
+  pm.addPass(createCanonicalizePass({/*cse=*/false}));
   // memref.reshape has no conversion of its own beside others.
   pm.addPass(memref::createExpandOpsPass());
   pm.addPass(remat::createSplitUnknownSizes());
@@ -56,6 +43,6 @@ void remat::addHostLowering(OpPassManager &pm) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   // Splits descriptors that are not needed as a whole.
-  addOpCanonicalizer(pm);
+  pm.addPass(createCanonicalizePass({/*cse=*/false}));
   pm.addPass(remat::createPrepareForJIT());
 }

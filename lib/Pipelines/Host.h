@@ -9,11 +9,6 @@ namespace mlir {
 class OpPassManager;
 namespace remat {
 
-/// Appends canonicalization of operations that leaves blocks alone: structured
-/// operations have none to simplify, and the body of every kernel would be
-/// searched for some.
-void addOpCanonicalizer(OpPassManager &pm);
-
 /// Appends the passes that take scf, memref, vector, arith, math and func to
 /// the LLVM dialect, as `mlir-runner` expects it.
 void addHostLowering(OpPassManager &pm);

@@ -40,19 +40,11 @@
 
 using namespace mlir;
 
-static void cleanUp(OpPassManager &pm) {
-  remat::addOpCanonicalizer(pm);
-  pm.addPass(remat::createCommonSubexpressionsPass());
-}
-
 namespace mlir::remat {
 /// Up to the decisions about what the backward keeps.
 static void buildPlanPipeline(OpPassManager &pm,
                               const ToTensorsOptions &options) {
-  pm.addPass(createCheckTypesPass());
-  pm.addPass(createCheckContentsPass());
-  pm.addPass(createCheckPolicyNamesPass());
-  pm.addPass(createCheckCarriedSizesPass());
+  pm.addPass(createCheckModelPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
   pm.addPass(createBindCustomVJP());
@@ -73,11 +65,8 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createThreadRngPass());
   pm.addPass(createLowerRandomPass());
   pm.addPass(createSinkViewsPass());
-  cleanUp(pm);
-  pm.addPass(createFoldClampsPass());
-  pm.addPass(createDropUnusedResultsPass());
-  pm.addPass(createRoundProductsPass());
-  pm.addPass(createFoldTransposesPass());
+  pm.addPass(createCanonicalizePass());
+  pm.addPass(createFoldPass());
   pm.addPass(createRaiseSoftmaxPass());
   if (llvm::is_contained(options.getTarget().getWholeAggregates(),
                          AttentionOp::getOperationName()))
@@ -109,7 +98,7 @@ static void buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createOverridePass({options.policy, /*mode=*/""}));
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
-  cleanUp(pm);
+  pm.addPass(createCanonicalizePass());
   pm.addPass(createPlan());
 }
 
@@ -129,7 +118,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
   pm.addPass(createDecomposeAggregates(decompose));
   pm.addPass(createMergeLoops());
   pm.addPass(createMergeTapes());
-  cleanUp(pm);
+  pm.addPass(createCanonicalizePass());
   pm.addPass(createHoistReshapes());
   pm.addPass(createSinkIntoLoops());
   pm.addPass(createReuseResultsPass());
@@ -164,7 +153,7 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   pm.addPass(createSinkSteps());
   pm.addPass(createLowerSteps());
   pm.addPass(createSymbolDCEPass());
-  cleanUp(pm);
+  pm.addPass(createCanonicalizePass());
   // Tapes are slices of one tensor from here on, which the schedule may know.
   pm.addPass(createLowerTapes());
   options.getTarget().addBeforeScheduling(pm, options);
@@ -228,9 +217,9 @@ void remat::buildBufferizePipeline(OpPassManager &pm,
   pm.addPass(bufferization::createOneShotBufferizePass(oneShot));
   pm.addPass(createRestoreLayoutsPass());
   // Loops that pass buffers on as they are would hide what is in place.
-  cleanUp(pm);
+  pm.addPass(createCanonicalizePass());
   pm.addPass(createResultsToOutParamsPass());
-  addOpCanonicalizer(pm);
+  pm.addPass(createCanonicalizePass({/*cse=*/false}));
   options.getTarget().addBeforePacking(pm, options);
   PackMemoryPassOptions pack;
   pack.alignment = options.getTarget().getAlignment();

@@ -101,7 +101,7 @@ def main():
             splat = library.call("splat_grad", [np.array(0, "u2")], [("f32", 0), (kind, 0)])
             ones = np.full((1, COUNT), 0x3F80 if kind == "bf16" else 0x3C00, "u2")
             library = Library(PRODUCT.format(n=COUNT, kind=kind), folder,
-                              "remat-round-products, remat-split-rounded-products", name="product")
+                              "remat-fold, remat-split-rounded-products", name="product")
             sums, = library.call("product", [ones, np.repeat(ones.T, 4, 1)], [("f32", 0)])
         for name, (_, gradient), right in (("table", table, np.repeat([bits, 0], 8)), ("splat", splat, [bits]),
                                            ("pooling", pooling, np.where(image.ravel() > 0, bits, 0))):

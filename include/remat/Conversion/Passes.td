@@ -179,7 +179,7 @@ def SplitRoundedProducts : Pass<"remat-split-rounded-products"> {
   let summary = "products with a rounded result as a product of f32 and a rounding";
   let description = [{
     For targets without a library for products of bf16 or f16: each rounded
-    product (`remat-round-products`), on tensors, becomes a product that is added
+    product (`remat-fold`), on tensors, becomes a product that is added
     up in f32 and a kernel that rounds it.
 
     Example: `remat.order = "rounded product"` on a `linalg.generic` with a result

@@ -5,8 +5,9 @@
 // another size in the next iteration would be written, and read, beside it.
 //===----------------------------------------------------------------------===//
 
+#include "Steps.h"
+
 #include "remat/Dialect/Remat/IR/Branches.h"
-#include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,11 +16,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_CHECKCARRIEDSIZESPASS
-#include "remat/Transforms/Checks/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 
@@ -85,12 +81,6 @@ static WalkResult checkLoop(Operation *op) {
   return WalkResult::advance();
 }
 
-namespace {
-struct CheckCarriedSizesPass
-    : public remat::impl::CheckCarriedSizesPassBase<CheckCarriedSizesPass> {
-  void runOnOperation() override {
-    if (getOperation()->walk(checkLoop).wasInterrupted())
-      signalPassFailure();
-  }
-};
-} // namespace
+LogicalResult mlir::remat::checkCarriedSizes(Operation *root) {
+  return failure(root->walk(checkLoop).wasInterrupted());
+}

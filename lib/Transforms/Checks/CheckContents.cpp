@@ -6,17 +6,12 @@
 // optimizer.
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Checks/Passes.h"
+#include "Steps.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_CHECKCONTENTSPASS
-#include "remat/Transforms/Checks/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 
@@ -42,29 +37,22 @@ static Value getView(OpOperand &use) {
   return {};
 }
 
-namespace {
-struct CheckContentsPass
-    : public remat::impl::CheckContentsPassBase<CheckContentsPass> {
-  void runOnOperation() override {
-    getOperation()->walk([](tensor::EmptyOp empty) {
-      SmallVector<Value> values = {empty};
-      while (!values.empty())
-        for (OpOperand &use : values.pop_back_val().getUses()) {
-          if (Value view = getView(use)) {
-            values.push_back(view);
-          } else if (readsElements(use)) {
-            InFlightDiagnostic warning =
-                emitWarning(use.getOwner()->getLoc(), "operand #")
-                << use.getOperandNumber() << " of '"
-                << use.getOwner()->getName()
-                << "' is read, but its contents are undefined; fill it first "
-                   "(linalg.fill)";
-            warning.attachNote(empty.getLoc())
-                << "a 'tensor.empty' has a shape only";
-          }
+void mlir::remat::warnOfContents(Operation *root) {
+  root->walk([](tensor::EmptyOp empty) {
+    SmallVector<Value> values = {empty};
+    while (!values.empty())
+      for (OpOperand &use : values.pop_back_val().getUses()) {
+        if (Value view = getView(use)) {
+          values.push_back(view);
+        } else if (readsElements(use)) {
+          InFlightDiagnostic warning =
+              emitWarning(use.getOwner()->getLoc(), "operand #")
+              << use.getOperandNumber() << " of '" << use.getOwner()->getName()
+              << "' is read, but its contents are undefined; fill it first "
+                 "(linalg.fill)";
+          warning.attachNote(empty.getLoc())
+              << "a 'tensor.empty' has a shape only";
         }
-    });
-    markAllAnalysesPreserved();
-  }
-};
-} // namespace
+      }
+  });
+}

@@ -9,15 +9,9 @@
 #include "remat/Transforms/Checks/PolicyNames.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Utils/Callees.h"
 
 #include "llvm/ADT/SetVector.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_CHECKPOLICYNAMESPASS
-#include "remat/Transforms/Checks/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -84,16 +78,3 @@ LogicalResult mlir::remat::checkPolicyNames(func::FuncOp function,
   }
   return success();
 }
-
-namespace {
-struct CheckPolicyNamesPass
-    : mlir::remat::impl::CheckPolicyNamesPassBase<CheckPolicyNamesPass> {
-  void runOnOperation() override {
-    SymbolTableCollection symbols;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(checkPolicyNames(function, symbols)))
-        return signalPassFailure();
-    markAllAnalysesPreserved();
-  }
-};
-} // namespace

@@ -5,6 +5,8 @@
 // made of it, far from where the model says it.
 //===----------------------------------------------------------------------===//
 
+#include "Steps.h"
+
 #include "remat/Transforms/Checks/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -88,37 +90,40 @@ static void warnOfSignedBits(Operation *op) {
     }
 }
 
+LogicalResult mlir::remat::checkTypes(Operation *root) {
+  DenseMap<Type, StringRef> known;
+  auto isLowered = [&](Value value) {
+    auto [entry, isNew] = known.try_emplace(value.getType());
+    if (isNew)
+      entry->second = getWayOut(value.getType());
+    if (entry->second.empty())
+      return true;
+    emitError(value.getLoc())
+        << "a value of type " << value.getType()
+        << " has no lowering to the CPU; " << entry->second;
+    return false;
+  };
+  WalkResult result = root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (!isLowered(value))
+        return WalkResult::interrupt();
+    if (failed(checkResources(op)))
+      return WalkResult::interrupt();
+    warnOfSignedBits(op);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (!isLowered(argument))
+            return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct CheckTypesPass : public remat::impl::CheckTypesPassBase<CheckTypesPass> {
   void runOnOperation() override {
-    DenseMap<Type, StringRef> known;
-    auto isLowered = [&](Value value) {
-      auto [entry, isNew] = known.try_emplace(value.getType());
-      if (isNew)
-        entry->second = getWayOut(value.getType());
-      if (entry->second.empty())
-        return true;
-      emitError(value.getLoc())
-          << "a value of type " << value.getType()
-          << " has no lowering to the CPU; " << entry->second;
-      return false;
-    };
-    WalkResult result =
-        getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-          for (Value value : op->getResults())
-            if (!isLowered(value))
-              return WalkResult::interrupt();
-          if (failed(checkResources(op)))
-            return WalkResult::interrupt();
-          warnOfSignedBits(op);
-          for (Region &region : op->getRegions())
-            for (Block &block : region)
-              for (Value argument : block.getArguments())
-                if (!isLowered(argument))
-                  return WalkResult::interrupt();
-          return WalkResult::advance();
-        });
-    if (result.wasInterrupted())
+    if (failed(mlir::remat::checkTypes(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -10,6 +10,8 @@
 
 #include "mlir/Transforms/CSE.h"
 
+#include "Steps.h"
+
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Transforms/Fold/Passes.h"
 
@@ -100,8 +102,8 @@ struct Extras {
 };
 
 /// Removes the hashes and all but the first of equal assertions in a block:
-/// what has been asserted holds from there on. Returns whether there were any.
-bool cleanUp(Operation *root) {
+/// what has been asserted holds from there on.
+void cleanUp(Operation *root) {
   SmallVector<cf::AssertOp> repeated;
   root->walk([&](Block *block) {
     SmallPtrSet<Value, 4> asserted;
@@ -115,26 +117,25 @@ bool cleanUp(Operation *root) {
   });
   for (cf::AssertOp assertion : repeated)
     assertion.erase();
-  return !repeated.empty();
 }
 
 struct CommonSubexpressionsPass
     : mlir::remat::impl::CommonSubexpressionsPassBase<
           CommonSubexpressionsPass> {
   void runOnOperation() override {
-    Operation *root = getOperation();
-    Extras extras(root);
-    if (extras.hasReads)
-      ReadHashes().visit(root);
-    bool changed = false;
-    IRRewriter rewriter(root);
-    eliminateCommonSubExpressions(rewriter, getAnalysis<DominanceInfo>(), root,
-                                  &changed);
-    if (extras.hasReads || extras.hasAsserts)
-      changed |= cleanUp(root);
-    if (!changed)
-      return markAllAnalysesPreserved();
+    mergeCommonSubexpressions(getOperation(), getAnalysis<DominanceInfo>());
     markAnalysesPreserved<DominanceInfo, PostDominanceInfo>();
   }
 };
 } // namespace
+
+void mlir::remat::mergeCommonSubexpressions(Operation *root,
+                                            DominanceInfo &dominance) {
+  Extras extras(root);
+  if (extras.hasReads)
+    ReadHashes().visit(root);
+  IRRewriter rewriter(root);
+  eliminateCommonSubExpressions(rewriter, dominance, root);
+  if (extras.hasReads || extras.hasAsserts)
+    cleanUp(root);
+}

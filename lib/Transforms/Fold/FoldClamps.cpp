@@ -6,18 +6,13 @@
 // own.
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Fold/Passes.h"
+#include "Steps.h"
 
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_FOLDCLAMPSPASS
-#include "remat/Transforms/Fold/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 
@@ -43,32 +38,29 @@ static bool isWithin(Operation *op, const ConstantIntRanges &range,
       .Default(false);
 }
 
-namespace {
-struct FoldClampsPass : mlir::remat::impl::FoldClampsPassBase<FoldClampsPass> {
-  void runOnOperation() override {
-    SmallVector<Operation *> clamps;
-    getOperation()->walk([&](Operation *op) {
-      if (isa<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
-              op) &&
-          op->getResult(0).getType().isIntOrIndex())
-        clamps.push_back(op);
-    });
-    if (clamps.empty())
-      return markAllAnalysesPreserved();
-    DataFlowSolver solver;
-    dataflow::loadBaselineAnalyses(solver);
-    solver.load<dataflow::IntegerRangeAnalysis>();
-    if (failed(solver.initializeAndRun(getOperation())))
-      return signalPassFailure();
-    IRRewriter rewriter(&getContext());
-    for (Operation *op : clamps) {
-      APInt bound;
-      std::optional<ConstantIntRanges> range =
-          getRange(solver, op->getOperand(0));
-      if (range && matchPattern(op->getOperand(1), m_ConstantInt(&bound)) &&
-          isWithin(op, *range, bound))
-        rewriter.replaceOp(op, op->getOperand(0));
-    }
+LogicalResult mlir::remat::foldClamps(Operation *root) {
+  SmallVector<Operation *> clamps;
+  root->walk([&](Operation *op) {
+    if (isa<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
+            op) &&
+        op->getResult(0).getType().isIntOrIndex())
+      clamps.push_back(op);
+  });
+  if (clamps.empty())
+    return success();
+  DataFlowSolver solver;
+  dataflow::loadBaselineAnalyses(solver);
+  solver.load<dataflow::IntegerRangeAnalysis>();
+  if (failed(solver.initializeAndRun(root)))
+    return failure();
+  IRRewriter rewriter(root->getContext());
+  for (Operation *op : clamps) {
+    APInt bound;
+    std::optional<ConstantIntRanges> range =
+        getRange(solver, op->getOperand(0));
+    if (range && matchPattern(op->getOperand(1), m_ConstantInt(&bound)) &&
+        isWithin(op, *range, bound))
+      rewriter.replaceOp(op, op->getOperand(0));
   }
-};
-} // namespace
+  return success();
+}

@@ -6,7 +6,8 @@
 // product whose maps say the same costs nothing.
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Fold/Passes.h"
+#include "Steps.h"
+
 #include "remat/Transforms/Fold/Patterns.h"
 #include "remat/Transforms/Match/Copies.h"
 #include "remat/Transforms/Utils/Attributes.h"
@@ -20,11 +21,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_FOLDTRANSPOSESPASS
-#include "remat/Transforms/Fold/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -301,14 +297,8 @@ void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
   tensor::populateFoldTensorEmptyPatterns(patterns);
 }
 
-namespace {
-struct FoldTransposesPass
-    : mlir::remat::impl::FoldTransposesPassBase<FoldTransposesPass> {
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateFoldTransposesPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
-} // namespace
+LogicalResult mlir::remat::foldTransposes(Operation *root) {
+  RewritePatternSet patterns(root->getContext());
+  populateFoldTransposesPatterns(patterns);
+  return applyPatternsGreedily(root, std::move(patterns));
+}

@@ -5,17 +5,12 @@
 // takes seconds where a loop writes thousands of tapes.
 //===----------------------------------------------------------------------===//
 
-#include "remat/Transforms/Fold/Passes.h"
+#include "Steps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 #include <map>
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_MERGECARRIED
-#include "remat/Transforms/Fold/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -49,30 +44,27 @@ bool mergeEqual(ValueRange inputs,
   return changed;
 }
 
-struct MergeCarried : mlir::remat::impl::MergeCarriedBase<MergeCarried> {
-  void runOnOperation() override {
-    // Once results of an inner loop are one, what an outer one carries may be.
-    while (merge())
-      ;
-  }
-
-private:
-  bool merge() {
-    bool changed = false;
-    getOperation()->walk([&](RegionBranchOpInterface op) {
-      // What scf.forall carries is written in place: destinations that start
-      // from one value are two all the same.
-      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
-               scf::ExecuteRegionOp>(op))
-        return;
-      RegionBranchInverseSuccessorMapping operandsOf;
-      op.getSuccessorInputOperandMapping(operandsOf);
-      for (Region &region : op->getRegions())
-        if (!region.empty())
-          changed |= mergeEqual(region.getArguments(), operandsOf);
-      changed |= mergeEqual(op->getResults(), operandsOf);
-    });
-    return changed;
-  }
-};
+bool merge(Operation *root) {
+  bool changed = false;
+  root->walk([&](RegionBranchOpInterface op) {
+    // What scf.forall carries is written in place: destinations that start
+    // from one value are two all the same.
+    if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
+             scf::ExecuteRegionOp>(op))
+      return;
+    RegionBranchInverseSuccessorMapping operandsOf;
+    op.getSuccessorInputOperandMapping(operandsOf);
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        changed |= mergeEqual(region.getArguments(), operandsOf);
+    changed |= mergeEqual(op->getResults(), operandsOf);
+  });
+  return changed;
+}
 } // namespace
+
+void mlir::remat::mergeCarried(Operation *root) {
+  // Once results of an inner loop are one, what an outer one carries may be.
+  while (merge(root)) {
+  }
+}

@@ -6,20 +6,16 @@
 // the bytes, and the adjoints are products of f32.
 //===----------------------------------------------------------------------===//
 
+#include "Steps.h"
+
 #include "remat/Dialect/Remat/IR/Borders.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"
-#include "remat/Transforms/Fold/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-namespace mlir::remat {
-#define GEN_PASS_DEF_ROUNDPRODUCTSPASS
-#include "remat/Transforms/Fold/Passes.h.inc"
-} // namespace mlir::remat
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -64,22 +60,22 @@ static bool isProductOf(LinalgOp product, Type type) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// Verbs
 //===----------------------------------------------------------------------===//
 
-static bool join(LinalgOp product) {
+static void join(LinalgOp product) {
   if (product->getNumResults() != 1 || product.getNumDpsInputs() != 2 ||
       !getElementTypeOrSelf(product->getResult(0)).isF32() ||
       !getZeroFilled(product.getDpsInits()[0]))
-    return false;
+    return;
   Rounding rounding = findRounding(product);
   if (!rounding.op)
-    return false;
+    return;
   auto type = cast<RankedTensorType>(rounding.op->getResult(0).getType());
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
   if (!isProductOf(product, type.getElementType()) ||
       !isOneProduct(maps, product.getStaticLoopRanges()))
-    return false;
+    return;
   OpBuilder builder(product);
   Location loc = product.getLoc();
   Value empty = tensor::EmptyOp::create(
@@ -99,21 +95,15 @@ static bool join(LinalgOp product) {
   rounding.op->erase();
   product->getResult(0).replaceAllUsesWith(rounded.getResult(0));
   product.erase();
-  return true;
 }
 
-namespace {
-struct RoundProductsPass
-    : mlir::remat::impl::RoundProductsPassBase<RoundProductsPass> {
-  void runOnOperation() override {
-    SmallVector<LinalgOp> products;
-    getOperation()->walk([&](LinalgOp op) {
-      if (linalg::isaContractionOpInterface(op))
-        products.push_back(op);
-    });
-    unsigned numJoined = llvm::count_if(products, join);
-    if (numJoined == 0)
-      markAllAnalysesPreserved();
-  }
-};
-} // namespace
+LogicalResult mlir::remat::roundProducts(Operation *root) {
+  SmallVector<LinalgOp> products;
+  root->walk([&](LinalgOp op) {
+    if (linalg::isaContractionOpInterface(op))
+      products.push_back(op);
+  });
+  for (LinalgOp product : products)
+    join(product);
+  return success();
+}

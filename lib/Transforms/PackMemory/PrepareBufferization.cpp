@@ -40,7 +40,7 @@ static void readResource(arith::ConstantOp op) {
     return;
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   bool isSplat = false;
-  // What is missing is an error of remat-check-types.
+  // What is missing is an error of remat-check-model.
   if (blob && DenseElementsAttr::isValidRawBuffer(resource.getType(),
                                                   blob->getData(), isSplat))
     op.setValueAttr(DenseElementsAttr::getFromRawBuffer(resource.getType(),

@@ -13,7 +13,7 @@ def read_pipeline(tool="remat-opt", clean_up=False, target="cpu", pipeline="rema
                           capture_output=True, text=True, check=True).stderr
     (passes,) = re.findall(r"builtin\.module\(\n(.*)\n\)\n", dump, re.DOTALL)
     lines = [" ".join(line.split()) for line in re.split(r",\n(?=  \S)", passes)]
-    return [line for line in lines if clean_up or line.split("{")[0] not in CLEAN_UP]
+    return [line for line in lines if clean_up or line.split("{")[0] not in [*CLEAN_UP, "remat-canonicalize"]]
 
 
 def opt(text, *passes, plugin=None):

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-check-carried-sizes -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s -remat-check-model -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @the_same_size
 // CHECK-NOT: cf.assert

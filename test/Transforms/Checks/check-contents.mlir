@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-check-contents -split-input-file -verify-diagnostics
+// RUN: remat-opt %s -remat-check-model -split-input-file -verify-diagnostics
 
 func.func @product_that_adds_to_nothing(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-note @below {{a 'tensor.empty' has a shape only}}

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-check-policy-names -split-input-file -verify-diagnostics -o /dev/null
+// RUN: remat-opt %s -remat-check-model -split-input-file -verify-diagnostics -o /dev/null
 
 func.func @unknown_name(%x: f32 {opt.param}) -> f32 {
   // expected-error @+1 {{policy names "mlp_uot", but no remat.name in this region carries it}}

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -remat-drop-unused-results | FileCheck %s
+// RUN: remat-opt %s -remat-fold | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-fold-clamps | FileCheck %s
+// RUN: remat-opt %s --remat-fold | FileCheck %s
 
 // The counter of a loop, in the types that exporters count in, and what is counted down.
 // CHECK-LABEL: func @counter(

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-fold-transposes --split-input-file | FileCheck %s
+// RUN: remat-opt %s --remat-fold --split-input-file | FileCheck %s
 
 // CHECK-DAG: #[[$OUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-DAG: #[[$WEIGHT:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>

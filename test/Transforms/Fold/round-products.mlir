@@ -1,5 +1,5 @@
-// RUN: remat-opt %s -remat-round-products -split-input-file -mlir-print-local-scope | FileCheck %s
-// RUN: remat-opt %s -remat-round-products -remat-round-products -remat-fix-orders -remat-check-orders -split-input-file -o /dev/null
+// RUN: remat-opt %s -remat-fold -split-input-file -mlir-print-local-scope | FileCheck %s
+// RUN: remat-opt %s -remat-fold -remat-fold -remat-fix-orders -remat-check-orders -split-input-file -o /dev/null
 
 #id = affine_map<(i, j) -> (i, j)>
 

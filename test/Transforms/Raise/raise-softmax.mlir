@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --inline --remat-fold-transposes --remat-raise-softmax --canonicalize --split-input-file | FileCheck %s
+// RUN: remat-opt %s --inline --remat-fold --remat-raise-softmax --canonicalize --split-input-file | FileCheck %s
 
 // As torch-mlir writes it: an argmax beside the maximum, dimensions of size 1 kept.
 #full = affine_map<(i, j) -> (i, j)>

@@ -5,19 +5,39 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CheckCarriedSizesPass : Pass<"remat-check-carried-sizes"> {
-  let summary = "refuse loops that carry a tensor whose size changes";
+def CheckModelPass : Pass<"remat-check-model", "::mlir::ModuleOp"> {
+  let summary = "what is wrong with a model as it was written";
   let description = [{
-    Each tensor that an `scf.for` or `scf.while` carries from one iteration to the
-    next has one buffer, which is as large as the tensor that it starts with. A
+    Four checks, each of which ends the pass where it finds an error. Run it first:
+    rewrites may use a `tensor.empty` where its contents do not matter, a `remat.name`
+    of a value without users goes with that value (`-canonicalize`), two names of one
+    value become one (`-cse`), and `-canonicalize` gives what a loop carries the static
+    type that it starts with.
+
+    *Types*: `remat-check-types`.
+
+    *Contents.* The elements of a `tensor.empty` are undefined. An operation that computes
+    with them (a product that accumulates into it, a kernel whose body uses that
+    argument) makes numbers that differ from run to run. Each one is a warning
+    that names the operand. Views and regions are looked through, loops and
+    branches are not.
+
+    ```mlir
+    %e = tensor.empty() : tensor<8x8xf32>
+    // warning: operand #2 of 'linalg.matmul' is read, but its contents are undefined
+    %p = linalg.matmul ins(%x, %w : ...) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+
+    *Names of policies.* A policy such as `#remat.save_only_names<"mlp_uot">` saves nothing
+    where the `remat.name` says "mlp_out". That is an error here, with the nearest name: if
+    no `remat.name` in the region, or in a function that it calls, carries a name
+    that the region's policy mentions.
+
+    *Carried sizes.* Each tensor that an `scf.for` or `scf.while` carries from one iteration
+    to the next has one buffer, which is as large as the tensor that it starts with. A
     dimension that has another size after an iteration is an error at the tensor
     that takes the place of the carried one. Where value bounds do not tell, a
     `cf.assert` compares the sizes at the end of each iteration.
-
-    Run it before `canonicalize`, which gives what a loop carries the static type
-    that it starts with.
-
-    Example:
 
     ```mlir
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %start) -> (tensor<?xf32>) {
@@ -30,28 +50,6 @@ def CheckCarriedSizesPass : Pass<"remat-check-carried-sizes"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::tensor::TensorDialect"];
-}
-
-def CheckContentsPass : Pass<"remat-check-contents"> {
-  let summary = "warn where elements that nothing wrote are read";
-  let description = [{
-    The elements of a `tensor.empty` are undefined. An operation that computes
-    with them (a product that accumulates into it, a kernel whose body uses that
-    argument) makes numbers that differ from run to run. Each one is a warning
-    that names the operand. Views and regions are looked through, loops and
-    branches are not.
-
-    In and out: any tensor IR; nothing changes. Run it on the model as it was
-    written: rewrites may use a `tensor.empty` where its contents do not matter.
-
-    Example:
-
-    ```mlir
-    %e = tensor.empty() : tensor<8x8xf32>
-    // warning: operand #2 of 'linalg.matmul' is read, but its contents are undefined
-    %p = linalg.matmul ins(%x, %w : ...) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
-    ```
-  }];
 }
 
 def CheckIndicesPass : Pass<"remat-check-indices"> {
@@ -92,21 +90,6 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
-}
-
-def CheckPolicyNamesPass : Pass<"remat-check-policy-names", "::mlir::ModuleOp"> {
-  let summary = "refuse policies with names that nothing carries";
-  let description = [{
-    A policy such as `#remat.save_only_names<"mlp_uot">` saves nothing where the
-    `remat.name` says "mlp_out". That is an error here, with the nearest name: if
-    no `remat.name` in the region, or in a function that it calls, carries a name
-    that the region's policy mentions.
-
-    In and out: any IR; nothing changes. Run it first. A `remat.name` of a value
-    without users goes with that value (`-canonicalize`), and two names of one
-    value become one (`-cse`): after those a policy may mention names that are
-    gone.
-  }];
 }
 
 def CheckTypesPass : Pass<"remat-check-types"> {

@@ -5,6 +5,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CanonicalizePass : Pass<"remat-canonicalize"> {
+  let summary = "upstream's canonical form, and no expression twice";
+  let description = [{
+    What `canonicalize` and then `cse` do, in a time that grows with the program, by
+    three steps:
+
+    - Of the values that a sequential loop or a branch of `scf` carries (iteration
+      arguments, results) and that start from one value and go on as one value, all
+      uses become uses of the first. Upstream's canonicalizer has a pattern for it that
+      compares every two values; it is left out of the next step, which removes those
+      that are without uses now.
+    - Upstream's canonicalization patterns are applied, but blocks are left alone:
+      structured operations have none to simplify, and the body of every kernel would
+      be searched for some.
+    - `remat-cse`, unless `cse=false`.
+
+    Example of the first step:
+
+    ```mlir
+    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
+    }
+    // becomes
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (tensor<4xf32>) {
+      %sum = linalg.add ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %sum : tensor<4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"cse", "cse", "bool", "true", "whether equal expressions become one">];
+}
+
 def CommonSubexpressionsPass : Pass<"remat-cse"> {
   let summary = "upstream's CSE, in a time that grows with the program";
   let description = [{
@@ -26,68 +60,6 @@ def CommonSubexpressionsPass : Pass<"remat-cse"> {
     // and %0 for %2
     ```
   }];
-}
-
-def MergeCarried : Pass<"remat-merge-carried"> {
-  let summary = "values that a loop or a branch carries twice, once";
-  let description = [{
-    Of the values that a sequential loop or a branch of `scf` carries (iteration
-    arguments, results) and that start from one value and go on as one value, all
-    uses become uses of the first. `canonicalize` removes those that are without uses then. It does the
-    same by comparing every two values, in a time that grows with the square of
-    their number; with this pass before it, that pattern is not needed.
-
-    Example:
-
-    ```mlir
-    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
-      %sum = linalg.add ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
-    }
-    // becomes, and what reads %r#1 reads %r#0
-    %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init, %b = %init) -> (tensor<4xf32>, tensor<4xf32>) {
-      %sum = linalg.add ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-      scf.yield %sum, %sum : tensor<4xf32>, tensor<4xf32>
-    }
-    ```
-  }];
-}
-
-def RoundProductsPass : Pass<"remat-round-products"> {
-  let summary = "make one operation of a product of bf16 or f16 and its rounding";
-  let description = [{
-    A product of factors in bf16 (or f16) that is added up in f32, and whose only
-    reader rounds it to bf16, becomes a `linalg.generic` with a result in bf16 and
-    `remat.order = "rounded product"`: its sums are f32, and rounded once. What
-    is stored, saved, named or differentiated is then the rounded result, and
-    adjoints are such products again. Names and borders of regions between the
-    product and its rounding take the rounded result.
-
-    Products that do not start from zero stay, and so do those that a library
-    would compute in several calls. Run before differentiation and before
-    `remat-fix-orders`; `remat-split-rounded-products` takes apart again what
-    the target has no library for.
-
-    Example:
-
-    ```mlir
-    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
-    %r = linalg.generic {...} ins(%c : tensor<8x32xf32>) outs(%e : tensor<8x32xbf16>) {
-    ^bb0(%in: f32, %out: bf16):
-      %t = arith.truncf %in : f32 to bf16
-      linalg.yield %t : bf16
-    } -> tensor<8x32xbf16>
-    // becomes
-    %r = linalg.generic {...} ins(%a, %b : ...) outs(%zeros : tensor<8x32xbf16>) attrs = {remat.order = "rounded product"} {
-    ^bb0(%x: bf16, %y: bf16, %sum: bf16):
-      ... // sum + x * y in f32
-      %t = arith.truncf %next : f32 to bf16
-      linalg.yield %t : bf16
-    } -> tensor<8x32xbf16>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def SinkViewsPass : Pass<"remat-sink-views"> {
@@ -126,25 +98,67 @@ def SinkViewsPass : Pass<"remat-sink-views"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def FoldTransposesPass : Pass<"remat-fold-transposes"> {
-  let summary = "make products read and write transposed operands in place";
+def FoldPass : Pass<"remat-fold"> {
+  let summary = "bounds, results, roundings and transpositions that products and kernels do without";
   let description = [{
-    Puts transpositions and broadcasts of operands of contractions, named
-    (`linalg.transpose`, `linalg.broadcast`) or generic, into the contraction's
-    indexing maps, and transpositions of results likewise where the product starts
-    from a `linalg.fill`. Heads that an exporter transposed and then collapsed with
-    the batch into one dimension get loops of their own again. A reshape that only
-    moves dimensions of size 1, by way of fewer dimensions, becomes one that drops them
-    and one that adds them. Run before
-    differentiation: the adjoints then read and write the same layouts, and
-    what is saved is what other operations need as well. Borders of regions hide
-    nothing once `remat-sink-views` has run.
+    Four forms that later passes look for, in this order. Run before differentiation,
+    so that less is saved, after canonicalization, which puts constants behind, and before
+    `remat-fix-orders`, since orders depend on a kernel's results.
 
-    A library product wants matrices with one contiguous dimension, so a
-    transposition that would put a batch dimension innermost stays. So do
-    those that would split the summed dimension.
+    *Clamps.* StableHLO clamps the start of a dynamic slice, so that the slice lies in
+    the tensor. Where upstream's analysis of integer ranges knows that a minimum or
+    maximum with a constant, the second operand, is the first operand, as for the counter
+    of a loop, it goes: other passes see then that each iteration reads or writes a
+    slice of its own. In an `scf.for` from 0 to 6,
 
-    Example:
+    ```mlir
+    %0 = arith.maxsi %i, %c0 : index
+    %1 = arith.minsi %0, %c5 : index
+    %2 = tensor.extract_slice %x[%1] [1] [1] : tensor<6xf32> to tensor<f32>
+    ```
+
+    becomes `tensor.extract_slice %x[%i] [1] [1] : tensor<6xf32> to tensor<f32>`.
+
+    *Unused results.* A `linalg.generic` of several results, of which one is not read and
+    no other one depends on, loses it, by upstream's patterns: PyTorch's `amax` arrives as
+    a maximum and its place, of which the first result is left if nothing reads the other.
+
+    *Roundings.* A product of factors in bf16 (or f16) that is added up in f32, and whose
+    only reader rounds it to bf16, becomes a `linalg.generic` with a result in bf16 and
+    `remat.order = "rounded product"`: its sums are f32, and rounded once. What is stored,
+    saved, named or differentiated is then the rounded result, and adjoints are such
+    products again. Names and borders of regions between the product and its rounding take
+    the rounded result. Products that do not start from zero stay, and so do those that a
+    library would compute in several calls. `remat-split-rounded-products` takes apart
+    again what the target has no library for.
+
+    ```mlir
+    %c = linalg.matmul ins(%a, %b : tensor<8x16xbf16>, tensor<16x32xbf16>) outs(%zeros : tensor<8x32xf32>) -> tensor<8x32xf32>
+    %r = linalg.generic {...} ins(%c : tensor<8x32xf32>) outs(%e : tensor<8x32xbf16>) {
+    ^bb0(%in: f32, %out: bf16):
+      %t = arith.truncf %in : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    // becomes
+    %r = linalg.generic {...} ins(%a, %b : ...) outs(%zeros : tensor<8x32xbf16>) attrs = {remat.order = "rounded product"} {
+    ^bb0(%x: bf16, %y: bf16, %sum: bf16):
+      ... // sum + x * y in f32
+      %t = arith.truncf %next : f32 to bf16
+      linalg.yield %t : bf16
+    } -> tensor<8x32xbf16>
+    ```
+
+    *Transpositions.* Transpositions and broadcasts of operands of contractions, named
+    (`linalg.transpose`, `linalg.broadcast`) or generic, go into the contraction's indexing
+    maps, and transpositions of results likewise where the product starts from a
+    `linalg.fill`. Heads that an exporter transposed and then collapsed with the batch into
+    one dimension get loops of their own again. A reshape that only moves dimensions of size
+    1, by way of fewer dimensions, becomes one that drops them and one that adds them. The
+    adjoints then read and write the same layouts, and what is saved is what other
+    operations need as well. Borders of regions hide nothing once `remat-sink-views` has
+    run. A library product wants matrices with one contiguous dimension, so a
+    transposition that would put a batch dimension innermost stays. So do those that would
+    split the summed dimension.
 
     ```mlir
     %t = linalg.transpose ins(%w : tensor<64x16xf32>) outs(%e : tensor<16x64xf32>) permutation = [1, 0]
@@ -154,52 +168,8 @@ def FoldTransposesPass : Pass<"remat-fold-transposes"> {
     becomes a `linalg.generic` that reads `%w` by `(m, n, k) -> (n, k)`.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
-}
-
-def FoldClampsPass : Pass<"remat-fold-clamps"> {
-  let summary = "drop bounds that an index keeps anyway";
-  let description = [{
-    StableHLO clamps the start of a dynamic slice, so that the slice lies in the
-    tensor. Where upstream's analysis of integer ranges knows that a minimum or maximum
-    with a constant, the second operand, is the first operand, as for the counter of
-    a loop, this pass drops it: other passes see then that each iteration
-    reads or writes a slice of its own.
-
-    Run after canonicalization, which puts constants behind. Example, in an `scf.for`
-    from 0 to 6:
-
-    ```mlir
-    %0 = arith.maxsi %i, %c0 : index
-    %1 = arith.minsi %0, %c5 : index
-    %2 = tensor.extract_slice %x[%1] [1] [1] : tensor<6xf32> to tensor<f32>
-    ```
-
-    becomes `tensor.extract_slice %x[%i] [1] [1] : tensor<6xf32> to tensor<f32>`.
-  }];
-}
-
-def DropUnusedResultsPass : Pass<"remat-drop-unused-results"> {
-  let summary = "kernels do not compute what nothing reads";
-  let description = [{
-    A `linalg.generic` of several results, of which one is not read and no other
-    one depends on, loses it, by upstream's patterns: PyTorch's `amax` arrives as a
-    maximum and its place.
-
-    Run it before orders of reductions are fixed, which depend on a kernel's results.
-
-    Example: of
-
-    ```mlir
-    %max:2 = linalg.generic {...} ins(%x : tensor<8x64xf32>) outs(%low, %first : tensor<8xf32>, tensor<8xi64>) {
-    ^bb0(%in: f32, %out: f32, %place: i64):
-      ...
-      linalg.yield %larger, %chosen : f32, i64
-    } -> (tensor<8xf32>, tensor<8xi64>)
-    ```
-
-    the first result is left, if nothing reads `%max#1`.
-  }];
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def DropZerosPass : Pass<"remat-drop-zeros"> {

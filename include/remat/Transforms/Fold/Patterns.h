@@ -12,7 +12,7 @@ namespace remat {
 /// Makes reshapes that move dimensions of size 1, by way of fewer dimensions,
 /// ones that drop and add them, which passes read through.
 void populateSplitUnitReshapePatterns(RewritePatternSet &patterns);
-/// Those of `remat-fold-transposes`.
+/// Those by which `remat-fold` folds transpositions.
 void populateFoldTransposesPatterns(RewritePatternSet &patterns);
 /// Returns whether these make a product read the source of a copy by `map` in
 /// place of that copy, which is `use`.

@@ -103,7 +103,7 @@ def FixOrdersPass : Pass<"remat-fix-orders"> {
     | `remat.order` | operation | order |
     |---|---|---|
     | `"product"` | matrix product or convolution, each of whose operands lacks a dimension of the result | the library's, or as for `across` |
-    | `"rounded product"` | product of bf16 or f16 with its rounding (`remat-round-products`) | the same in f32, rounded once |
+    | `"rounded product"` | product of bf16 or f16 with its rounding (`remat-fold`) | the same in f32, rounded once |
     | `"along"` | the innermost dimension (of more than one iteration) is reduced, by one associative operation for each result | element i goes to partial result i modulo 16; these are combined pairwise (i with i + 8, 4, 2, 1), and the initial value last |
     | `"across"` | every other | one by one in the order of the loops, from the initial value |
 
