@@ -74,6 +74,9 @@ bool LossHead::setProductShape() {
   int64_t numColumns = countColumns(logits, *shape);
   numRows = count / numColumns;
   maxNarrow = numColumns / 16;
+  // A number for each row would be as wide as the logits.
+  if (maxNarrow == 0)
+    return false;
   maxKept =
       std::max(numColumns / 2, countElements(activations->get()) / numRows);
   shapes.set(logits, *shape);
@@ -177,8 +180,8 @@ void LossHead::addLossOfRows() {
     bool isElementwise =
         kernel && kernel.getNumParallelLoops() == kernel.getNumLoops();
     if ((!isElementwise && !isTensorReshape(op)) || reasons.contains(op) ||
-        llvm::any_of(op->getOperands(), [&](Value operand) {
-          Operation *producer = operand.getDefiningOp();
+        llvm::any_of(getInputs(op), [&](Value input) {
+          Operation *producer = input.getDefiningOp();
           return dependent.contains(producer) && !members.contains(producer);
         }))
       continue;
@@ -244,8 +247,19 @@ void LossHead::addProducers() {
   for (Operation *op : dependent)
     if (members.contains(op))
       last = op;
-  // How members read what is no member; none if they do not agree.
+  // How members read what is no member; none if they do not agree, or if one
+  // of them reads all of it.
   DenseMap<Value, std::optional<RowShape>> wanted;
+  auto want = [&](Value value, FailureOr<RowShape> read) {
+    if (shapes.get(value))
+      return;
+    std::optional<RowShape> rows;
+    if (succeeded(read) && hasRows(*read))
+      rows = std::move(*read);
+    auto [known, isNew] = wanted.try_emplace(value, rows);
+    if (!isNew && known->second != rows)
+      known->second.reset();
+  };
   for (Operation *op = last; op; op = op->getPrevNode()) {
     if (!members.contains(op)) {
       if (dependent.contains(op) || op->getNumResults() != 1)
@@ -261,16 +275,11 @@ void LossHead::addProducers() {
       }
       members.insert(op);
     }
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (shapes.get(operand.get()))
-        continue;
-      FailureOr<RowShape> read = shapes.getRead(operand);
-      if (failed(read) || !hasRows(*read))
-        continue;
-      auto [known, isNew] = wanted.try_emplace(operand.get(), *read);
-      if (!isNew && known->second && !(*known->second == *read))
-        known->second.reset();
-    }
+    for (OpOperand &operand : op->getOpOperands())
+      want(operand.get(), shapes.getRead(operand));
+    op->walk([&](tensor::ExtractOp extract) {
+      want(extract.getTensor(), shapes.getPicked(extract));
+    });
   }
 }
 

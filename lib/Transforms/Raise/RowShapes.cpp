@@ -64,10 +64,19 @@ public:
     known = dim;
     return success();
   }
-  RowShape get() const {
-    return llvm::map_to_vector<6>(dims, [](const std::optional<RowDim> &dim) {
-      return dim.value_or(RowDim());
-    });
+  /// Fails if two loops go over the same rows: the body sees pairs of rows.
+  FailureOr<RowShape> get() const {
+    RowShape loops;
+    for (const std::optional<RowDim> &known : dims) {
+      RowDim dim = known.value_or(RowDim());
+      if (llvm::any_of(loops, [&](RowDim other) {
+            return std::max(dim.inner, other.inner) <
+                   std::min(dim.outer, other.outer);
+          }))
+        return failure();
+      loops.push_back(dim);
+    }
+    return loops;
   }
 
 private:
@@ -382,4 +391,23 @@ FailureOr<RowShape> RowShapes::getRead(OpOperand &operand) const {
   if (result && (isElementwise(op) || isa<linalg::SoftmaxOp>(op)))
     return *result;
   return RowShape(type.getRank());
+}
+
+FailureOr<RowShape> RowShapes::getPicked(tensor::ExtractOp extract) const {
+  auto kernel = extract->getParentOfType<LinalgOp>();
+  if (!kernel)
+    return failure();
+  FailureOr<RowShape> loops = getLoops(kernel);
+  if (failed(loops))
+    return failure();
+  RowShape shape(extract.getIndices().size());
+  for (auto [dim, index, size] :
+       llvm::zip_equal(shape, extract.getIndices(),
+                       extract.getTensor().getType().getShape()))
+    if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
+      RowDim row = (*loops)[loop.getDim()];
+      if (row.isRow() && row.getSize() == size)
+        dim = row;
+    }
+  return shape;
 }

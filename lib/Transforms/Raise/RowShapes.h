@@ -10,6 +10,7 @@
 #define REMAT_LIB_TRANSFORMS_RAISE_ROWSHAPES_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <string>
 
@@ -59,6 +60,9 @@ public:
   FailureOr<RowShape> getLoops(linalg::LinalgOp op) const;
   /// How `op`, whose result or another operand has a shape, reads `operand`.
   FailureOr<RowShape> getRead(OpOperand &operand) const;
+  /// How the body of a kernel that has loops over rows reads a tensor of which
+  /// it picks elements.
+  FailureOr<RowShape> getPicked(tensor::ExtractOp extract) const;
 
 private:
   DenseMap<Value, RowShape> shapes;

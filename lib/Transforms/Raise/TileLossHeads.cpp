@@ -242,7 +242,10 @@ bool HeadTiler::tile(LinalgOp product, OpOperand *activations,
   if (!head.getSums().empty()) {
     for (linalg::GenericOp sum : head.getSums())
       splitSum(rewriter, sum, *head.getShapes().getLoops(sum));
-    return tile(product, activations, refusal);
+    head = LossHead(product, activations);
+    // What is left of the sums reads one number for each row.
+    if (!head.find(refusal) || !head.getSums().empty())
+      return false;
   }
   for (Operation *op : head.getOpsBehind())
     if (!isMemoryEffectFree(op)) {

@@ -3,7 +3,7 @@
 without regions and names, and with those of remat-annotate, and the arena that the compiler predicts is what the
 runtime measures.
 
-    same_bits.py [--count N] [--seed SEED] [--all | --sample N] [--skip LAYERS] [--vectors] [--stacks] [--keep FOLDER]
+    same_bits.py [--count N] [--seed SEED] [--all | --sample N] [--skip LAYERS] [--vectors | --stacks | --heads] [--keep FOLDER]
                  [--target OPTIONS]
     same_bits.py --files MODEL.mlir ... [--target OPTIONS]
 
@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from programs import Failure, Program, run
+from random_heads import Head
 from random_models import EXAMPLES, Model
 from wide_oracle import check_gradients
 
@@ -252,10 +253,14 @@ def compare_policies(path, target):
     return False
 
 
+def make_model(seed, skip, options):
+    return Head(seed, skip) if options.heads else Model(seed, skip, vectors=options.vectors, stacks=options.stacks)
+
+
 def failure_of(seed, skip, options, diverged=None):
     """What is wrong; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
-        model = Model(seed, skip, vectors=options.vectors, stacks=options.stacks)
+        model = make_model(seed, skip, options)
         try:
             if (check_sample(folder, model, options.sample, options.target) if options.sample else
                     check(folder, model, options.all, options.target)) and diverged is not None:
@@ -268,7 +273,7 @@ def failure_of(seed, skip, options, diverged=None):
 def reduce(seed, skip, options):
     """The layers that can be left out of a model that fails."""
     skip = set(skip)
-    for i in range(Model(seed, vectors=options.vectors, stacks=options.stacks).count):
+    for i in range(make_model(seed, (), options).count):
         if i not in skip and failure_of(seed, skip | {i}, options):
             skip.add(i)
     return skip
@@ -281,9 +286,10 @@ def examine(seed, skip, options, diverged):
     skip = reduce(seed, skip, options)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(Model(seed, skip, vectors=options.vectors, stacks=options.stacks).text)
-    return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1" + \
-        (" --vectors" if options.vectors else "") + (" --stacks" if options.stacks else "") + (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
+    path.write_text(make_model(seed, skip, options).text)
+    kinds = "".join(f" --{kind}" for kind in ("vectors", "stacks", "heads") if getattr(options, kind))
+    return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1{kinds}" + \
+        (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")
 
 
 def main():
@@ -296,6 +302,7 @@ def main():
     parser.add_argument("--vectors", action="store_true",
                         help="models with products of matrices and vectors and more views, too")
     parser.add_argument("--stacks", action="store_true", help="models of equal layers, of which two are one function")
+    parser.add_argument("--heads", action="store_true", help="ends of models, which are computed in tiles of rows")
     parser.add_argument("--keep", default=tempfile.gettempdir(), help="folder for models that fail")
     parser.add_argument("--files", nargs="+", type=Path, help="these models, not random ones")
     parser.add_argument("--target", default="", help='another target than the CPU: "target=cuda emulate"')
@@ -306,7 +313,7 @@ def main():
         return failures != 0
     skip = {int(i) for i in options.skip.split(",") if i}
     seeds = range(options.seed, options.seed + options.count)
-    models = [Model(seed, skip, vectors=options.vectors, stacks=options.stacks) for seed in seeds]
+    models = [make_model(seed, skip, options) for seed in seeds]
     regions = sum("remat.region" in model.text for model in models)
     static = sum(not model.is_dynamic for model in models)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
