@@ -112,14 +112,13 @@ void BlockGraph::use(unsigned node, Value value) {
     users.push_back(node);
 }
 
-/// Operands of an elementwise operation that its results can take over.
-static SmallVector<Value> getElementwiseInputs(Operation *op) {
+/// Operands of an elementwise operation that `result` of it can take over.
+static SmallVector<Value> getElementwiseInputs(OpResult result) {
   SmallVector<Value> inputs;
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || linalgOp.getNumLoops() != linalgOp.getNumParallelLoops() ||
-      linalgOp.getNumDpsInits() == 0)
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(result.getOwner());
+  if (!linalgOp || linalgOp.getNumLoops() != linalgOp.getNumParallelLoops())
     return inputs;
-  OpOperand *init = linalgOp.getDpsInitOperand(0);
+  OpOperand *init = linalgOp.getTiedOpOperand(result);
   AffineMap map = linalgOp.getMatchingIndexingMap(init);
   for (OpOperand *input : linalgOp.getDpsInputOperands())
     if (map.isPermutation() && linalgOp.getMatchingIndexingMap(input) == map &&
@@ -159,11 +158,14 @@ void BlockGraph::addBuffers(unsigned index) {
       if (buffers[buffer].bytes == 0)
         continue;
       node.created.push_back(buffer);
-      for (Value input : getElementwiseInputs(op))
+      SmallVector<unsigned, 2> dying;
+      for (Value input : getElementwiseInputs(result))
         if (auto it = bufferOf.find(input);
             it != bufferOf.end() &&
             buffers[it->second].bytes == buffers[buffer].bytes)
-          node.canBeTakenOver.push_back(it->second);
+          dying.push_back(it->second);
+      if (!dying.empty())
+        node.takeOvers.emplace_back(buffer, std::move(dying));
     }
   }
   node.isUpdate = llvm::any_of(writtenBuffers[index], [&](unsigned buffer) {
@@ -241,10 +243,17 @@ int64_t BlockGraph::run(unsigned index, int64_t alignment, int64_t &live,
   for (unsigned buffer : node.buffers)
     if (--remaining[buffer] == 0)
       freed += getSize(buffer);
+  // Each result takes over the first operand that no other one has, as
+  // remat-pack-memory does it.
   int64_t takenOver = 0;
-  for (unsigned buffer : node.canBeTakenOver)
-    if (remaining[buffer] == 0)
-      takenOver = getSize(buffer);
+  SmallVector<unsigned, 2> taken;
+  for (const auto &[result, candidates] : node.takeOvers)
+    for (unsigned buffer : candidates)
+      if (remaining[buffer] == 0 && !llvm::is_contained(taken, buffer)) {
+        taken.push_back(buffer);
+        takenOver += getSize(result);
+        break;
+      }
   int64_t workspace = llvm::alignTo(node.workspace, alignment);
   int64_t now = live + created - takenOver + node.nestedPeak + workspace;
   live += created - freed;

@@ -30,8 +30,9 @@ struct Node {
   SmallVector<unsigned> dependents;
   SmallVector<unsigned> buffers;
   SmallVector<unsigned, 2> created;
-  /// Buffers whose bytes a created one can take over if they die here.
-  SmallVector<unsigned, 2> canBeTakenOver;
+  /// Created buffers, each with the buffers whose bytes it can take over if
+  /// they die here.
+  SmallVector<std::pair<unsigned, SmallVector<unsigned, 2>>, 2> takeOvers;
   /// Peak of nested blocks, or of a called function.
   int64_t nestedPeak = 0;
   /// What its operations take only while they run.

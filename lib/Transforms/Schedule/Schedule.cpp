@@ -238,12 +238,14 @@ void apply(Block &block, const BlockGraph &graph, ArrayRef<unsigned> order) {
 struct Estimate {
   int64_t before = 0;
   int64_t after = 0;
+  /// As `after`, of buffers that are not rounded up.
+  int64_t unrounded = 0;
 };
 
 class FunctionScheduler {
 public:
   explicit FunctionScheduler(int64_t alignment)
-      : alignment(alignment), calls(alignment) {}
+      : alignment(alignment), calls(alignment), unroundedCalls(1) {}
 
   /// Schedules `function` after those that it calls.
   Estimate run(func::FuncOp function) {
@@ -262,20 +264,24 @@ public:
 
 private:
   Estimate run(Block &block) {
-    DenseMap<Operation *, int64_t> nestedBefore, nestedPeaks;
+    DenseMap<Operation *, int64_t> nestedBefore, nestedPeaks, nestedUnrounded;
     // What is called takes no less before than afterwards.
     for (Operation &op : block)
-      if (auto call = dyn_cast<func::CallOp>(op))
+      if (auto call = dyn_cast<func::CallOp>(op)) {
         nestedBefore[&op] = nestedPeaks[&op] = calls.estimate(call);
-      else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(
-                   op))
+        nestedUnrounded[&op] = unroundedCalls.estimate(call);
+      } else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp>(
+                     op)) {
         for (Region &region : op.getRegions())
           for (Block &inner : region) {
             Estimate nested = run(inner);
             nestedBefore[&op] = std::max(nestedBefore[&op], nested.before);
             nestedPeaks[&op] = std::max(nestedPeaks[&op], nested.after);
+            nestedUnrounded[&op] =
+                std::max(nestedUnrounded[&op], nested.unrounded);
           }
-    BlockGraph graph(block, nestedPeaks);
+      }
+    BlockGraph graph(block, nestedPeaks), unrounded(block, nestedUnrounded);
     Order input;
     for (unsigned index = 0; index < graph.getNodes().size(); ++index)
       input.push_back(index);
@@ -286,7 +292,7 @@ private:
     // does not foresee then decides, and fewer bytes leave more room for it.
     auto getCost = [&](const Order &order) {
       return std::pair(graph.estimatePeak(order, alignment),
-                       graph.estimatePeak(order, 1));
+                       unrounded.estimatePeak(order, 1));
     };
     Order best = input;
     std::pair<int64_t, int64_t> lowest = getCost(input);
@@ -311,12 +317,12 @@ private:
       considerAround(moveLast(updates), updates);
     if (best != input)
       apply(block, graph, best);
-    estimate.after = lowest.first;
+    std::tie(estimate.after, estimate.unrounded) = lowest;
     return estimate;
   }
 
   int64_t alignment;
-  NestedPeaks calls;
+  NestedPeaks calls, unroundedCalls;
   SymbolTableCollection symbols;
   DenseMap<Operation *, Estimate> estimates;
 };

@@ -34,6 +34,8 @@ def annotated_models():
         text = path.read_text()
         names = sorted(set(re.findall(r'remat\.name "([^"]+)"', text)))
         yield path.stem, text, [*POLICIES, *(f'save_only_names<"{name}">' for name in names)]
+    for path in sorted(source.glob("test/Laws/Inputs/eager/*.mlir")):
+        yield path.stem, path.read_text(), POLICIES[:1]
     for workload, dims in SMALL.items():
         yield workload, models.mlir(workload, workloads.dims_of(workload, dims)), POLICIES
 
