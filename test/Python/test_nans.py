@@ -58,3 +58,32 @@ def test_infinities_are_no_nans():
     plain, (x, y) = step_and_batch()
     x[:] = 1e20
     assert np.isfinite(plain(x, y))
+
+
+SOFTMAX = """
+#id = affine_map<(i, j) -> (i, j)>
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o)
+func.func @loss(%x: tensor<6x5xf32> {remat.data = "x"}, %w: tensor<6x5xf32> {opt.param = "w", opt.init = "normal(0.5)"}) -> tensor<f32> {
+  %e = tensor.empty() : tensor<6x5xf32>
+  %s = linalg.softmax dimension(1) ins(%w : tensor<6x5xf32>) outs(%e : tensor<6x5xf32>) -> tensor<6x5xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %l = linalg.generic {indexing_maps = [#id, #id, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%s, %x : tensor<6x5xf32>, tensor<6x5xf32>) outs(%zero : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %r = arith.addf %c, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  return %l : tensor<f32>
+}
+"""
+
+
+def test_what_a_maximum_starts_from_is_no_nan_of_the_model():
+    step = remat.mlir.train_step(SOFTMAX, check_nans=True)
+    x = np.linspace(-1, 1, 30, dtype="f4").reshape(6, 5)
+    assert np.isfinite(step(x))
+    step.parameters["w"][2, 2] = np.inf
+    with pytest.raises(remat.StepError, match="whose result has a NaN"):
+        step(x)

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::remat {
@@ -81,6 +82,13 @@ static std::string describeArgument(func::FuncOp function, unsigned number) {
   return "argument " + std::to_string(number);
 }
 
+/// Returns true if `op` writes what the program says, such as the NaN that a
+/// `maxnumf` starts from, and makes no number of others.
+static bool writesConstant(Operation *op) {
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  return fill && matchPattern(fill.value(), m_Constant());
+}
+
 namespace {
 struct CheckNaNsPass : remat::impl::CheckNaNsPassBase<CheckNaNsPass> {
   void runOnOperation() override {
@@ -90,7 +98,7 @@ struct CheckNaNsPass : remat::impl::CheckNaNsPassBase<CheckNaNsPass> {
     for (func::FuncOp function : functions) {
       SmallVector<DestinationStyleOpInterface> writers;
       function.walk([&](DestinationStyleOpInterface op) {
-        if (op.hasPureBufferSemantics())
+        if (op.hasPureBufferSemantics() && !writesConstant(op))
           writers.push_back(op);
       });
       for (DestinationStyleOpInterface op : writers) {

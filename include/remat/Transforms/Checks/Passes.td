@@ -135,10 +135,12 @@ def CheckOrdersPass : Pass<"remat-check-orders"> {
 def CheckNaNsPass : Pass<"remat-check-nans", "::mlir::ModuleOp"> {
   let summary = "end a step at the first operation that makes a NaN";
   let description = [{
-    Behind each operation that writes buffers of floating-point numbers stands an
+    After each operation that writes buffers of floating-point numbers stands an
     assertion that none of them is a NaN, and at the start of a step one for each of
     its parameters, states and data. The first that fails names the operation and its
-    line of the model, or the argument.
+    line of the model, or the argument. A fill with a constant has no assertion: a
+    maximum may start from a NaN (`arith.maxnumf`), and operations that compute with
+    such a constant have assertions of their own.
 
     In: functions on buffers whose memory is planned (`remat-bufferize`), with the
     attributes of their arguments. Out: the same with assertions. All memory is
