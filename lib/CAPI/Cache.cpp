@@ -301,7 +301,6 @@ static Expected<std::string> serialize(const Step &step,
   writer.add(StringRef(step.function));
   writer.add(StringRef(step.evaluation));
   writer.add(StringRef(step.memoryReport));
-  writer.add(static_cast<uint64_t>(step.assertsAfterWrites));
   writer.add(static_cast<uint64_t>(step.hasLearningRates));
   writer.add(static_cast<uint64_t>(diagnostics.size()));
   for (const StoredDiagnostic &diagnostic : diagnostics) {
@@ -336,7 +335,6 @@ deserialize(StringRef content, Step *statesOf,
   step->function = reader.text();
   step->evaluation = reader.text();
   step->memoryReport = reader.text();
-  step->assertsAfterWrites = reader.number();
   step->hasLearningRates = reader.number();
   for (uint64_t i = 0, count = reader.number(); reader.isValid() && i < count;
        ++i) {

@@ -11,7 +11,6 @@
 #include "Model.h"
 #include "Step.h"
 
-#include "remat/Analysis/AssertsAfterWrites.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Transforms/Annotate/Annotate.h"
@@ -71,7 +70,6 @@ static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
   step.function = function.getName().str();
   step.evaluation = train.getEval().value_or("").str();
   step.hasLearningRates = model.getModule().lookupSymbol(kLearningRatesName);
-  step.assertsAfterWrites = hasAssertAfterWrite(function);
   auto getValue = [&](size_t argument, void *into, size_t numBytes) {
     return into &&
            copyElements(description.initialValues[argument], into, numBytes);

@@ -345,15 +345,15 @@ static std::string call(Step &step, const Call &call) {
          std::move(inputs)},
         &outcome);
     // A device that is lost says so itself.
-    if (call.trains && outcome == Outcome::assertion)
-      progression.isDamaged = step.assertsAfterWrites;
+    if (call.trains)
+      progression.isDamaged = outcome == Outcome::assertionAfterWrites;
     return problem;
   }
-  bool isLeft = false;
+  bool hasWritten = false;
   std::unique_ptr<char, FreeMemory> problem(remat_rt_run_step(
-      call.function, buffers.data(), progression.number, &isLeft));
-  if (problem && call.trains)
-    progression.isDamaged = step.assertsAfterWrites || !isLeft;
+      call.function, buffers.data(), progression.number, &hasWritten));
+  if (call.trains)
+    progression.isDamaged = problem && hasWritten;
   return problem ? problem.get() : "";
 }
 

@@ -58,8 +58,6 @@ struct Step {
   /// The names of the step's function and of the evaluation's, if there is one.
   std::string function, evaluation;
   std::string memoryReport;
-  /// True if assertions can fail after the first write of a parameter or state.
-  bool assertsAfterWrites = false;
   bool isCached = false;
   /// True if the caller sets learning rates.
   bool hasLearningRates = false;

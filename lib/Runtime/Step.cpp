@@ -20,6 +20,7 @@ using namespace remat;
 
 static thread_local std::jmp_buf *currentStep = nullptr;
 static thread_local char *currentMessage = nullptr;
+static thread_local bool currentHasWritten = false;
 
 /// Steps that run on any thread.
 static std::atomic<int> runningSteps{0};
@@ -69,19 +70,25 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_step_buffer(MemRef<char, 1> *result,
   *result = {data, data, 0, {INT64_MAX}, {1}};
 }
 
+REMAT_EXPORT void _mlir_ciface_remat_rt_begin_writes() {
+  currentHasWritten = true;
+}
+
 REMAT_EXPORT char *remat_rt_run_step(RematStepFunction function,
                                      void *const *buffers, int64_t step,
-                                     bool *isLeft) {
+                                     bool *hasWritten) {
   std::jmp_buf environment;
   currentStep = &environment;
   failureHandler = leaveStep;
   ++runningSteps;
   currentMessage = nullptr;
+  currentHasWritten = false;
   if (setjmp(environment) == 0)
     function(reinterpret_cast<int64_t>(buffers), step);
   --runningSteps;
   failureHandler = nullptr;
   currentStep = nullptr;
-  *isLeft = currentMessage;
+  // Where nothing left the step, it has run to its end.
+  *hasWritten = currentHasWritten || !currentMessage;
   return currentMessage ? currentMessage : takeNoted();
 }

@@ -87,3 +87,27 @@ def test_what_a_maximum_starts_from_is_no_nan_of_the_model():
     step.parameters["w"][2, 2] = np.inf
     with pytest.raises(remat.StepError, match="whose result has a NaN"):
         step(x)
+
+
+@pytest.mark.parametrize("mode", [" {eager}", ""])
+def test_a_batch_with_a_nan_is_skipped(mode):
+    step, plain = (remat.mlir.train_step(mlp(TRAIN.replace(" {eager}", mode)), check_nans=checks) for checks in (True, False))
+    batch = [array.copy() for array in batch_of(step, batches(1), 0)]
+    bad = [array.copy() for array in batch]
+    bad[0][5, 4] = np.nan
+    assert step(*batch) == plain(*batch)
+    before = {name: array.copy() for name, array in step.state_dict().items()}
+    with pytest.raises(remat.StepError, match="has a NaN when the step begins$"):
+        step(*bad)
+    assert all(array.tobytes() == before[name].tobytes() for name, array in step.state_dict().items())
+    assert step.number == 1 and step(*batch) == plain(*batch)
+
+
+def test_a_nan_after_the_first_update_ends_training():
+    """Gradients are numbers, but the first layer's update, which comes last, makes a NaN of its state."""
+    step, batch = step_and_batch()
+    step.state_dict()["first.weight.v"][:] = -1
+    with pytest.raises(remat.StepError, match="whose result has a NaN; parameters or states have changed"):
+        step(*batch)
+    with pytest.raises(remat.StepError, match="an earlier step failed after it had begun to update parameters"):
+        step(*batch)

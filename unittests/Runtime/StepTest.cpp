@@ -14,12 +14,13 @@
 using namespace remat;
 
 REMAT_EXPORT void _mlir_ciface_remat_rt_fail(const MemRef<char, 1> *message);
+REMAT_EXPORT void _mlir_ciface_remat_rt_begin_writes();
 REMAT_EXPORT void _mlir_ciface_remat_rt_step_buffer(MemRef<char, 1> *result,
                                                     int64_t buffers,
                                                     int64_t index);
 
 static int reached = 0;
-static bool isLeft = false;
+static bool hasWritten = false;
 
 /// What a compiled assertion does.
 static void failFromProgram() {
@@ -32,7 +33,7 @@ static void failFromProgram() {
 static std::string run(RematStepFunction function, void *const *buffers) {
   reached = 0;
   std::unique_ptr<char, decltype(&std::free)> message(
-      remat_rt_run_step(function, buffers, 7, &isLeft), std::free);
+      remat_rt_run_step(function, buffers, 7, &hasWritten), std::free);
   return message ? message.get() : "";
 }
 
@@ -56,9 +57,21 @@ TEST(Step, IsLeftWhereItFails) {
   };
   EXPECT_EQ(run(step, nullptr), "not in range");
   EXPECT_EQ(reached, 1);
-  EXPECT_TRUE(isLeft);
+  EXPECT_FALSE(hasWritten);
   EXPECT_EQ(run([](int64_t, int64_t) { reached = 3; }, nullptr), "");
   EXPECT_EQ(reached, 3);
+}
+
+TEST(Step, SaysWhetherItHadBegunToWrite) {
+  auto step = [](int64_t, int64_t) {
+    _mlir_ciface_remat_rt_begin_writes();
+    failFromProgram();
+  };
+  EXPECT_EQ(run(step, nullptr), "not in range");
+  EXPECT_TRUE(hasWritten);
+  auto next = [](int64_t, int64_t) { failFromProgram(); };
+  EXPECT_EQ(run(next, nullptr), "not in range");
+  EXPECT_FALSE(hasWritten);
 }
 
 TEST(Step, IsLeftWhereTheRuntimeFails) {
@@ -73,7 +86,7 @@ TEST(Step, RunsToItsEndWhereAnotherThreadFails) {
   };
   EXPECT_EQ(run(step, nullptr), "not in range");
   EXPECT_EQ(reached, 2);
-  EXPECT_FALSE(isLeft);
+  EXPECT_TRUE(hasWritten);
   EXPECT_EQ(run([](int64_t, int64_t) {}, nullptr), "");
 }
 

@@ -68,6 +68,8 @@ public:
     /// An assertion of the program does not hold: all commands before it ran,
     /// and none after it. The device is not lost.
     assertion,
+    /// The same after the step had begun to write parameters or states.
+    assertionAfterWrites,
     lost
   };
   /// Runs `call`, and waits for it.

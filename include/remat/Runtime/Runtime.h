@@ -160,6 +160,7 @@ void printReport();
 //   @remat_rt_write_end()
 //   @remat_rt_account(class: i32, bytes: i64)
 //   @remat_rt_fail(message: memref<?xi8>)
+//   @remat_rt_begin_writes()
 //   @remat_rt_begin_step()
 //   @remat_rt_end_step()
 //   @remat_rt_progress(step: i64, steps: i64, loss: f64)

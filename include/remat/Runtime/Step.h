@@ -20,10 +20,10 @@ typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
 /// null, or, if something failed, a message that the caller frees. The step is
 /// left where that happened, so that everything before it has been done and
 /// nothing after it; memory of the program's own is lost then. A parallel loop
-/// cannot be left from inside: the step runs to its end, and `isLeft` is
-/// false.
+/// cannot be left from inside: the step runs to its end. `hasWritten`: whether
+/// parameters or states may have been written by then.
 char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
-                        int64_t step, bool *isLeft);
+                        int64_t step, bool *hasWritten);
 
 /// Writes the file called `path`, which is replaced as a whole: `write` gets
 /// the name of a temporary file to write to, and returns whether it has. A

@@ -68,6 +68,8 @@ static void convert(const Convolution &conv, SymbolTable &symbols) {
   func::CallOp callOp = createRuntimeCall(builder, loc, symbols,
                                           getFunctionName(conv), arguments);
   callOp->setDiscardableAttrs(conv.op->getDiscardableAttrDictionary());
+  for (unsigned operand : {0, 1})
+    setReadOnly(callOp, operand, symbols);
   if (!isDense)
     memref::CopyOp::create(builder, loc, result, destination);
   conv.op->erase();

@@ -227,6 +227,10 @@ static void convert(const CuDNNConvolution &plan, SymbolTable &symbols,
         builder, loc, builder.getI64IntegerAttr(value)));
   func::CallOp call = createRuntimeCall(builder, loc, symbols,
                                         plan.getFunction(tf32), arguments);
+  for (auto [i, operand] :
+       llvm::enumerate(ArrayRef{&plan.images, &plan.filters, &plan.results}))
+    if (operand != &destination)
+      setReadOnly(call, i, symbols);
   call->setDiscardableAttrs(conv.op->getDiscardableAttrDictionary());
   call->removeDiscardableAttr(RematDialect::getWorkspaceBytesAttrName());
   Operation *stored = operands.store(written, destination);

@@ -197,9 +197,9 @@ std::string CUDAHostedDevice::run(const Call &call, Outcome *outcome) {
     return lose(problem);
   assertionFailed = false;
   ThreadSession scope(session);
-  bool isLeft = false;
+  bool hasWritten = false;
   std::unique_ptr<char, decltype(&std::free)> left(
-      remat_rt_run_step(call.function, call.buffers, call.step, &isLeft),
+      remat_rt_run_step(call.function, call.buffers, call.step, &hasWritten),
       std::free);
   bool isAssertion = left && assertionFailed;
   if (left && !isAssertion)
@@ -211,8 +211,12 @@ std::string CUDAHostedDevice::run(const Call &call, Outcome *outcome) {
   });
   if (!problem.empty())
     return lose(problem);
-  *outcome = isAssertion ? Outcome::assertion : Outcome::done;
-  return isAssertion ? left.get() : "";
+  if (!isAssertion) {
+    *outcome = Outcome::done;
+    return "";
+  }
+  *outcome = hasWritten ? Outcome::assertionAfterWrites : Outcome::assertion;
+  return left.get();
 }
 
 REMAT_EXPORT char *remat_rt_open_device(bool isEmulated,

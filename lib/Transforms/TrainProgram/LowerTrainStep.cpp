@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/StateFlow.h"
+#include "remat/Analysis/StateWrites.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
@@ -15,6 +16,7 @@
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,7 +44,7 @@ public:
         onDevice(onDevice), builder(loc, module) {}
 
   LogicalResult build();
-  void buildStepFunction();
+  void buildStepFunction(func::FuncOp step);
   void buildEvaluationFunction();
 
 private:
@@ -63,6 +65,7 @@ private:
   void emitEvaluation(Value count);
   void emitOutputs(ArrayRef<Output> outputs, func::CallOp call);
   Block *beginFunction(StringRef name);
+  void markFirstWrite(func::FuncOp step);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -320,7 +323,44 @@ Block *MainBuilder::beginFunction(StringRef name) {
   return body;
 }
 
-void MainBuilder::buildStepFunction() {
+/// Returns true if `op` may fail by an assertion: of its own, or of a function
+/// that it calls, which has one or calls others.
+static bool mayFail(Operation *op) {
+  auto find = [](Operation *inner) {
+    return isa<cf::AssertOp, func::CallOp>(inner) ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+  };
+  return op
+      ->walk([&](Operation *inner) {
+        if (isa<cf::AssertOp>(inner))
+          return WalkResult::interrupt();
+        auto call = dyn_cast<func::CallOp>(inner);
+        if (!call)
+          return WalkResult::advance();
+        auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+            call, call.getCalleeAttr());
+        return callee ? callee.getBody().walk(find) : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Tells the runtime that states begin to change, if the step may fail from
+/// there on.
+void MainBuilder::markFirstWrite(func::FuncOp step) {
+  Operation *first = findFirstStateWrite(step);
+  bool mayFailAfter = false;
+  for (Operation *op = first; op && !mayFailAfter; op = op->getNextNode())
+    mayFailAfter = mayFail(op);
+  if (!mayFailAfter)
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(first);
+  createRuntimeCall(builder, first->getLoc(), symbols, "remat_rt_begin_writes",
+                    {});
+}
+
+void MainBuilder::buildStepFunction(func::FuncOp step) {
+  markFirstWrite(step);
   Block *body = beginFunction(kStepEntryName);
   func::CallOp call = emitCall(description.step, body->getArgument(1));
   emitUpdates(description.step.results, call);
@@ -377,7 +417,7 @@ static LogicalResult lowerTrainStep(ModuleOp module, TrainStepOp train,
     if (failed(description.addOutputs()))
       return failure();
     MainBuilder builder(module, description, train.getLoc(), onDevice);
-    builder.buildStepFunction();
+    builder.buildStepFunction(step);
     if (train.getEval())
       builder.buildEvaluationFunction();
     return success();

@@ -24,6 +24,13 @@ func::CallOp mlir::remat::createRuntimeCall(OpBuilder &builder, Location loc,
   return func::CallOp::create(builder, loc, name, results, operands);
 }
 
+void mlir::remat::setReadOnly(func::CallOp call, unsigned operand,
+                              SymbolTable &symbols) {
+  symbols.lookup<func::FuncOp>(call.getCallee())
+      .setArgAttr(operand, "remat.access",
+                  StringAttr::get(call.getContext(), "read"));
+}
+
 memref::GlobalOp mlir::remat::createConstantGlobal(Location loc,
                                                    SymbolTable &symbols,
                                                    StringRef name,

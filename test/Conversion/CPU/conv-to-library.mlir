@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --convert-conv-to-library | FileCheck %s
 
-// CHECK: func.func private @remat_conv_2d_backward_filter_f32(memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
+// CHECK: func.func private @remat_conv_2d_backward_filter_f32(memref<?x?x?x?xf32> {remat.access = "read"}, memref<?x?x?x?xf32> {remat.access = "read"}, memref<?x?x?x?xf32>, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
 // CHECK-LABEL: func.func @keeps_attributes(
 func.func @keeps_attributes(%x: memref<2x8x8x3xf32>, %dy: memref<2x8x8x4xf32>, %dw: memref<3x3x3x4xf32>) {
   // CHECK-NOT: memref.alloc

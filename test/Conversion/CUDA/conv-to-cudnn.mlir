@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --convert-conv-to-cudnn -split-input-file -verify-diagnostics | FileCheck %s
 
-// CHECK: func.func private @remat_cudnn_conv_2d_f32(memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?x?x?x?xf32>, memref<?xi8>, i64, i64, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
+// CHECK: func.func private @remat_cudnn_conv_2d_f32(memref<?x?x?x?xf32> {remat.access = "read"}, memref<?x?x?x?xf32> {remat.access = "read"}, memref<?x?x?x?xf32>, memref<?xi8>, i64, i64, i64, i64, i64, i64, i64, i64) attributes {llvm.emit_c_interface}
 
 // CHECK-LABEL: func.func @channels_first_takes_no_copies(
 // CHECK-SAME: %[[X:.*]]: memref<2x3x8x8xf32>, %[[W:.*]]: memref<4x3x3x3xf32>, %[[Y:.*]]: memref<2x4x4x4xf32>)

@@ -85,3 +85,59 @@ opt.optimizer @o = #opt.sgd<lr = 0.1>
 // expected-error @below {{becomes a function @remat_step, but the module has one already}}
 remat.train_step @remat_step for @loss optimizer(@o)
 func.func private @remat_step(memref<2xf32> {opt.param = "w"}, i64 {remat.step}) -> (f32 {remat.loss})
+
+// -----
+
+// Where an assertion may fail after a parameter is written, the runtime is told before the first write: not of reads, in a
+// function, by a call of the runtime or of others.
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o)
+// CHECK: func.func private @remat_conv(
+func.func private @remat_conv(memref<2xf32> {remat.access = "read"}, memref<2xf32>)
+func.func private @read(%x: memref<2xf32>) -> i1 {
+  %c0 = arith.constant 0 : index
+  %0 = memref.load %x[%c0] : memref<2xf32>
+  %1 = arith.cmpf ord, %0, %0 : f32
+  return %1 : i1
+}
+func.func private @write(%x: memref<2xf32>, %v: f32) {
+  linalg.fill ins(%v : f32) outs(%x : memref<2xf32>)
+  return
+}
+// CHECK-LABEL: func.func @step(
+// CHECK: cf.assert %{{.*}}, "of a read"
+// CHECK: call @remat_conv
+// CHECK-NEXT: memref.cast
+// CHECK-NEXT: call @remat_rt_begin_writes() : () -> ()
+// CHECK-NEXT: call @write
+// CHECK: cf.assert %{{.*}}, "of what is written"
+// CHECK-NOT: remat_rt_begin_writes
+func.func @step(%w: memref<2xf32> {opt.param = "w"}, %t: memref<2xf32> {remat.result = 1}, %n: i64 {remat.step}) -> f32 {
+  %loss = arith.constant 0.0 : f32
+  %0 = call @read(%w) : (memref<2xf32>) -> i1
+  cf.assert %0, "of a read"
+  call @remat_conv(%w, %t) : (memref<2xf32>, memref<2xf32>) -> ()
+  %same = memref.cast %w : memref<2xf32> to memref<2xf32>
+  call @write(%same, %loss) : (memref<2xf32>, f32) -> ()
+  %1 = call @read(%w) : (memref<2xf32>) -> i1
+  cf.assert %1, "of what is written"
+  linalg.fill ins(%loss : f32) outs(%w : memref<2xf32>)
+  return %loss : f32
+}
+
+// -----
+
+// All assertions come first.
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o)
+// CHECK-LABEL: func.func @step(
+// CHECK-NOT: remat_rt_begin_writes
+func.func @step(%w: memref<2xf32> {opt.param = "w"}, %x: memref<i1> {remat.data = "x"}, %n: i64 {remat.step}) -> f32 {
+  %loss = arith.constant 0.0 : f32
+  %0 = memref.load %x[] : memref<i1>
+  cf.assert %0, "of data"
+  linalg.fill ins(%loss : f32) outs(%w : memref<2xf32>)
+  return %loss : f32
+}

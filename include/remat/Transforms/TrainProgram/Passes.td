@@ -43,7 +43,10 @@ def LowerTrainStep : Pass<"remat-lower-train-step", "::mlir::ModuleOp"> {
     argument in the order of the description, then one for each result that is
     returned rather than written
     (`remat/Transforms/TrainProgram/TrainDescription.h`). The caller allocates
-    and fills them (values of `remat.init` included).
+    and fills them (values of `remat.init` included). Where an assertion may fail
+    after the first write of a parameter or state, a call of
+    `@remat_rt_begin_writes` stands before that write: a host program goes on with
+    the next batch after a step that failed earlier.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",

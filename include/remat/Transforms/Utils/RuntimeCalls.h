@@ -35,6 +35,9 @@ func::CallOp createRuntimeCall(OpBuilder &builder, Location loc,
                                ValueRange operands, TypeRange results = {},
                                bool hasMemRefs = true);
 
+/// Declares that the callee only reads the memory of this operand of `call`.
+void setReadOnly(func::CallOp call, unsigned operand, SymbolTable &symbols);
+
 /// Creates a private constant called `name`, with a number appended if there is
 /// such a symbol already.
 memref::GlobalOp createConstantGlobal(Location loc, SymbolTable &symbols,
