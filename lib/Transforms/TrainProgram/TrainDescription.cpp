@@ -74,11 +74,23 @@ static Location getArgumentLoc(func::FuncOp function, unsigned argument) {
                                : function.getArgument(argument).getLoc();
 }
 
-/// Appends a name, or a path: tabs and newlines end what they stand in.
+/// Archives have 16 bits for the length of an entry's name, which is longer
+/// than the array's.
+static constexpr size_t kMaxNameBytes = 1 << 15;
+
+/// Appends a name, or a path: tabs and newlines end what they stand in, and a
+/// NUL the names of files and of entries of archives.
 LogicalResult TrainDescription::addName(Location loc, StringRef name) {
-  if (name.contains('\t') || name.contains('\n'))
-    return emitError(loc) << "a name without tabs and newlines is needed, got '"
-                          << name << "'";
+  if (name.size() > kMaxNameBytes)
+    return emitError(loc) << "a name of at most " << kMaxNameBytes
+                          << " bytes is needed, got one of " << name.size()
+                          << " bytes, which begins '" << name.take_front(32)
+                          << "'";
+  if (name.contains('\t') || name.contains('\n') || name.contains('\0'))
+    return emitError(loc)
+           << "a name without tabs, newlines and NULs is needed, "
+              "got "
+           << StringAttr::get(loc.getContext(), name);
   os << name;
   return success();
 }

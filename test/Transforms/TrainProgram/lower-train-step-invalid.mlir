@@ -107,7 +107,7 @@ func.func @step(
 // -----
 
 opt.optimizer @o = #opt.sgd<lr = 0.1>
-// expected-error @+1 {{a name without tabs and newlines is needed, got 'my}}
+// expected-error @+1 {{a name without tabs, newlines and NULs is needed, got "my\09data.npz"}}
 remat.train_step @step for @loss optimizer(@o) {data = "my\tdata.npz"}
 func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
 
@@ -116,5 +116,12 @@ func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f3
 opt.optimizer @o = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@o) eval(@eval)
 func.func private @step(memref<4xf32> {opt.param = "w"}, i64 {remat.step}) -> f32
-// expected-error @+1 {{a name without tabs and newlines is needed, got 'a}}
+// expected-error @+1 {{a name without tabs, newlines and NULs is needed, got "a\09metric"}}
 func.func private @eval(memref<4xf32> {opt.param = "w"}) -> (f32 {remat.metric = "a\tmetric"})
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@o)
+// expected-error @+1 {{a name without tabs, newlines and NULs is needed, got "x\00a"}}
+func.func private @step(memref<4xf32> {opt.param = "x\00a"}, memref<4xf32> {opt.param = "x\00b"}, i64 {remat.step}) -> f32
