@@ -9,14 +9,17 @@
 
 #include "remat/Transforms/Checks/Passes.h"
 
+#include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Utils/Resources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::remat {
@@ -90,7 +93,29 @@ static void warnOfSignedBits(Operation *op) {
     }
 }
 
+/// Refuses modules inside of `root` that have something to compile. Those of
+/// other things, such as transform scripts, are no concern of the passes.
+static LogicalResult checkModules(Operation *root) {
+  WalkResult result = root->walk([&](ModuleOp module) {
+    if (module == root)
+      return WalkResult::advance();
+    for (Operation &op : module.getOps())
+      if (isa<func::FuncOp, opt::OptimizerOp, remat::TrainStepOp>(op)) {
+        InFlightDiagnostic diag =
+            module.emitError()
+            << "a module inside of another one is not compiled; move its "
+               "operations to the outer module";
+        diag.attachNote(op.getLoc()) << "such as this one";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult mlir::remat::checkTypes(Operation *root) {
+  if (failed(checkModules(root)))
+    return failure();
   DenseMap<Type, StringRef> known;
   auto isLowered = [&](Value value) {
     auto [entry, isNew] = known.try_emplace(value.getType());

@@ -115,3 +115,15 @@ func.func @numbers_of_any_kind() {
 memref.global "private" constant @complex : memref<1xcomplex<f32>> = dense_resource<pair>
 
 {-# dialect_resources: { builtin: { pair: "0x040000000000000000000000" } } #-}
+
+// -----
+
+module @outer {
+  // expected-error @below {{a module inside of another one is not compiled; move its operations to the outer module}}
+  module @inner {
+    // expected-note @below {{such as this one}}
+    func.func @loss(%w: tensor<f32> {opt.param = "w"}) -> tensor<f32> {
+      return %w : tensor<f32>
+    }
+  }
+}

@@ -93,7 +93,7 @@ def CheckIndicesPass : Pass<"remat-check-indices"> {
 }
 
 def CheckTypesPass : Pass<"remat-check-types"> {
-  let summary = "refuse types that have no lowering";
+  let summary = "refuse types and modules that have no lowering";
   let description = [{
     An operation on a type that nothing lowers would pass through one pass after
     the other and come out as it went in, or be taken for what it is not (the
@@ -112,6 +112,10 @@ def CheckTypesPass : Pass<"remat-check-types"> {
 
     Complex numbers may be computed with inside of a function
     (`remat-split-complex`); its parameters are real.
+
+    A module inside of the module is refused if it has functions, optimizers or
+    training steps: passes that go through the functions of a module would skip
+    them, and those that go through all operations would not.
 
     A named operation that casts an operand of i1 as a signed integer, so that true
     is -1, is warned of. In and out: any IR; nothing changes.
