@@ -66,6 +66,13 @@ LogicalResult CallOrder::compute(ModuleOp module) {
     if (!isa<func::ReturnOp>(terminator))
       return terminator->emitError()
              << "ends @" << function.getName() << " instead of a func.return";
+    for (TypeRange types : {TypeRange(function.getArgumentTypes()),
+                            TypeRange(function.getResultTypes())})
+      if (llvm::any_of(types, llvm::IsaPred<TensorType>))
+        return function.emitError()
+               << "@" << function.getName()
+               << " is still on tensors; run -one-shot-bufferize with "
+                  "bufferize-function-boundaries first";
     function.walk([&](func::CallOp call) {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
       if (!callee || callee.isDeclaration())

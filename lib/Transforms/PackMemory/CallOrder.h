@@ -14,7 +14,8 @@ namespace mlir::remat {
 
 class CallOrder {
 public:
-  /// Fails, after a diagnostic, on recursion and on unstructured control flow.
+  /// Fails, after a diagnostic, on recursion, on unstructured control flow and
+  /// on functions that are still on tensors.
   LogicalResult compute(ModuleOp module);
 
   /// Functions with a body, callees first, otherwise in the module's order.

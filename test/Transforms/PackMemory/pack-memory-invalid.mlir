@@ -45,3 +45,10 @@ func.func @buffer_of_more_bytes_than_64_bits_count() {
 func.func @argument_of_a_pebibyte(%x: memref<1125899906842624xi8>) {
   return
 }
+
+// -----
+
+// expected-error @below {{@argument_on_tensors is still on tensors; run -one-shot-bufferize with bufferize-function-boundaries first}}
+func.func @argument_on_tensors(%x: tensor<4xf32>) {
+  return
+}
