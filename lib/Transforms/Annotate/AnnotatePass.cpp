@@ -177,10 +177,15 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
       return emitError(function.getLoc(), "@")
              << function.getName()
              << " has several blocks; run -lift-cf-to-scf first";
-    selections.push_back(selectWhole(function));
-    if (selections.back().ops.empty())
-      return emitError(function.getLoc(), "@")
-             << function.getName() << " computes nothing";
+    Selection all = selectWhole(function);
+    if (!all.ops.empty())
+      selections.push_back(std::move(all));
+    // A region of nothing would keep nothing.
+    else if (!name.empty() || stop || !vjp.empty())
+      return emitError(function.front().getTerminator()->getLoc(), "@")
+             << function.getName()
+             << " only returns what it gets: 'whole' selects nothing there; "
+                "name other functions by function=";
   }
   SmallVector<func::FuncOp> all = addCallees(chosen);
   SmallVector<bool> hasCall, hasScope, hasKind;

@@ -1,5 +1,17 @@
-// RUN: remat-opt %s -remat-annotate="whole policy=dots_saveable" | FileCheck %s
+// RUN: remat-opt %s -remat-annotate="whole policy=dots_saveable function=computes_nothing,globals_stay_outside" | FileCheck %s
 // RUN: remat-opt %s -remat-annotate="blocks group=2 pick=0" -remat-annotate="whole policy=#remat.every_k<1>" | FileCheck %s --check-prefix=NESTED
+// RUN: not remat-opt %s -remat-annotate="whole name=x function=computes_nothing" 2>&1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING: whole.mlir:[[#@LINE+9]]:{{[0-9]+}}: error: @computes_nothing only returns what it gets: 'whole' selects nothing there; name other functions by function=
+
+// There is nothing to keep of it.
+// CHECK-LABEL: func.func private @computes_nothing
+// CHECK-NEXT: return
+// NESTED-LABEL: func.func private @computes_nothing
+// NESTED-NEXT: return
+func.func private @computes_nothing(%loss: tensor<f32> {opt.param}) -> tensor<f32> {
+  // The only place of the function's that says where it is.
+  return %loss : tensor<f32>
+}
 
 // Reads and writes of globals happen once and in their order, so they stay outside.
 
