@@ -13,7 +13,6 @@
 #include "remat/Transforms/Utils/Callees.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_JOINCALLS
@@ -25,7 +24,7 @@ using namespace mlir::remat;
 
 namespace {
 /// The calls of each function that nothing but calls refer to.
-using Calls = llvm::MapVector<func::FuncOp, SmallVector<func::CallOp>>;
+using Calls = DenseMap<func::FuncOp, SmallVector<func::CallOp>>;
 
 /// A backward function and the forward one whose results it reads.
 struct Pair {
@@ -220,7 +219,9 @@ static void makeHalf(func::FuncOp function, FunctionType type,
   function->setAttr(kJointAttrName, FlatSymbolRefAttr::get(joint));
 }
 
-static void join(const Pair &pair, const Calls &calls, SymbolTable &symbols) {
+/// Makes both functions of `pair` halves of a joint one, which is returned.
+static func::FuncOp join(const Pair &pair, const Calls &calls,
+                         SymbolTable &symbols) {
   BitVector outputs = findOutputs(pair, calls);
   func::FuncOp joint = createJoint(pair, outputs, symbols);
   func::FuncOp forward = pair.forward, backward = pair.backward;
@@ -259,39 +260,95 @@ static void join(const Pair &pair, const Calls &calls, SymbolTable &symbols) {
   }
   for (func::CallOp call : calls.find(forward)->second)
     call.erase();
+  return joint;
 }
 
 namespace {
-struct JoinCallsPass : public remat::impl::JoinCallsBase<JoinCallsPass> {
-  void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    // Calls of one pair may stand in functions of another one, which are built
-    // anew.
-    while (true) {
-      Calls calls = collectCalls(getOperation());
-      std::optional<Pair> pair = findPair(calls, symbols);
-      if (!pair)
-        return;
-      join(*pair, calls, symbols);
-    }
+/// Joins pairs one after the other: calls of one pair may stand in functions of
+/// another one, whose bodies are cloned.
+class PairJoiner {
+public:
+  explicit PairJoiner(ModuleOp module)
+      : module(module), symbols(module), calls(collectCalls(module)) {}
+
+  void run() {
+    while (joinAll())
+      ;
   }
 
 private:
-  /// The first pair whose forward has no other backward.
-  static std::optional<Pair> findPair(const Calls &calls,
-                                      SymbolTable &symbols) {
-    SmallVector<Pair> pairs;
-    llvm::MapVector<func::FuncOp, unsigned> count;
-    for (auto &[function, callers] : calls)
-      if (hasBorder(function))
-        if (std::optional<Pair> pair = ::findPair(function, calls, symbols)) {
-          ++count[pair->forward];
-          pairs.push_back(*pair);
-        }
-    for (const Pair &pair : pairs)
-      if (count.lookup(pair.forward) == 1)
-        return pair;
-    return std::nullopt;
+  /// Tries every function once, and once more after its calls have come to
+  /// stand in a joint function. Returns true if some were joined.
+  bool joinAll() {
+    bool changed = false;
+    SmallVector<func::FuncOp> pending;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (isBackward(function))
+        pending.push_back(function);
+    std::reverse(pending.begin(), pending.end());
+    while (!pending.empty()) {
+      func::FuncOp backward = pending.pop_back_val();
+      // It may have been joined since.
+      if (!isBackward(backward))
+        continue;
+      std::optional<Pair> pair = findPair(backward, calls, symbols);
+      if (!pair || hasOtherBackward(*pair))
+        continue;
+      joinPair(*pair, pending);
+      changed = true;
+    }
+    return changed;
   }
+
+  bool isBackward(func::FuncOp function) const {
+    return calls.contains(function) && hasBorder(function);
+  }
+
+  /// Returns true if the forward of `pair` is that of another function, too.
+  bool hasOtherBackward(const Pair &pair) {
+    llvm::SmallSetVector<func::FuncOp, 4> others;
+    for (func::CallOp call : calls.lookup(pair.forward))
+      for (Operation *user : call->getUsers())
+        if (auto other = dyn_cast<func::CallOp>(user))
+          if (auto callee = symbols.lookup<func::FuncOp>(other.getCallee());
+              callee != pair.backward && isBackward(callee))
+            others.insert(callee);
+    return llvm::any_of(others, [&](func::FuncOp other) {
+      std::optional<Pair> found = findPair(other, calls, symbols);
+      return found && found->forward == pair.forward;
+    });
+  }
+
+  /// Adds the functions with a border that the joint function calls to
+  /// `pending`.
+  void joinPair(const Pair &pair, SmallVectorImpl<func::FuncOp> &pending) {
+    // Calls inside of both bodies go with them.
+    for (func::FuncOp half : {pair.forward, pair.backward})
+      half.walk([&](func::CallOp call) {
+        auto known = calls.find(symbols.lookup<func::FuncOp>(call.getCallee()));
+        if (known != calls.end())
+          llvm::erase(known->second, call);
+      });
+    func::FuncOp joint = join(pair, calls, symbols);
+    calls.erase(pair.forward);
+    calls.erase(pair.backward);
+    joint.walk([&](func::CallOp call) {
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      auto known = calls.find(callee);
+      if (known == calls.end())
+        return;
+      known->second.push_back(call);
+      if (hasBorder(callee))
+        pending.push_back(callee);
+    });
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  Calls calls;
+};
+
+struct JoinCallsPass : public remat::impl::JoinCallsBase<JoinCallsPass> {
+  void runOnOperation() override { PairJoiner(getOperation()).run(); }
 };
 } // namespace

@@ -28,7 +28,11 @@ namespace {
 /// The declarations that stand for the halves of a joint function.
 struct Halves {
   func::FuncOp forward, backward;
+  SmallVector<func::CallOp> forwardCalls, backwardCalls;
 };
+
+/// By the names of joint functions.
+using HalvesMap = llvm::MapVector<StringAttr, Halves>;
 } // namespace
 
 /// Moves operations that depend on `arguments` after `border`.
@@ -88,18 +92,19 @@ static void sliceAfter(Operation *border) {
   }
 }
 
-static FailureOr<CallPair> split(func::FuncOp joint, Halves halves,
+static FailureOr<CallPair> split(func::FuncOp joint, const Halves &halves,
                                  SymbolTable &symbols) {
   CallPair pair;
-  StringAttr forwardName = halves.forward.getSymNameAttr();
+  func::FuncOp forward = halves.forward, backwardHalf = halves.backward;
+  StringAttr forwardName = forward.getSymNameAttr();
   pair.forward = joint;
-  pair.backward = cast<func::FuncOp>(halves.backward->clone());
+  pair.backward = cast<func::FuncOp>(backwardHalf->clone());
   pair.backward->removeAttr(kJointAttrName);
   pair.backward->removeAttr(kReadsAttrName);
-  unsigned numInputs = halves.forward.getNumArguments(),
-           numOutputs = halves.forward.getNumResults() - 1;
+  unsigned numInputs = forward.getNumArguments(),
+           numOutputs = forward.getNumResults() - 1;
   pair.backward.setType(FunctionType::get(joint.getContext(), {}, {}));
-  symbols.erase(halves.backward);
+  symbols.erase(backwardHalf);
   joint->getParentOfType<ModuleOp>().insert(std::next(joint->getIterator()),
                                             pair.backward);
 
@@ -129,14 +134,19 @@ static FailureOr<CallPair> split(func::FuncOp joint, Halves halves,
   func::ReturnOp::create(builder, loc, gradients);
   if (failed(passResiduals(pair)))
     return failure();
-  symbols.erase(halves.forward);
-  (void)symbols.rename(joint, forwardName);
+  symbols.erase(forward);
+  // Nothing refers to the joint function any more: no uses to rename, which
+  // would be looked for in the whole module.
+  symbols.remove(joint);
+  joint.setSymNameAttr(forwardName);
+  symbols.insert(joint);
   return pair;
 }
 
 /// Checks that the halves and the function fit each other, as those that
 /// remat-join-calls makes do.
-static LogicalResult check(StringAttr name, func::FuncOp joint, Halves halves) {
+static LogicalResult check(StringAttr name, func::FuncOp joint,
+                           Halves &halves) {
   func::FuncOp some = halves.forward ? halves.forward : halves.backward;
   auto fail = [&](const Twine &what) {
     return some.emitError()
@@ -199,85 +209,95 @@ static void rewriteCalls(ArrayRef<func::CallOp> forwards,
     call.erase();
 }
 
+/// Collects the declarations that stand for halves.
+static HalvesMap collectHalves(ModuleOp module) {
+  HalvesMap found;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (auto joint =
+            function->getAttrOfType<FlatSymbolRefAttr>(kJointAttrName)) {
+      bool isForward =
+          llvm::any_of(function.getResultTypes(), llvm::IsaPred<NoneType>);
+      Halves &halves = found[joint.getAttr()];
+      (isForward ? halves.forward : halves.backward) = function;
+    }
+  return found;
+}
+
+/// Returns the names in an order in which joint functions come after those
+/// whose halves they call, as no token may become a residual; fewer than there
+/// are where they call each other. Collects the calls of all halves.
+static SmallVector<StringAttr> orderByCalls(ModuleOp module,
+                                            HalvesMap &joints) {
+  DenseMap<StringAttr, StringAttr> jointOf;
+  for (auto &[name, halves] : joints)
+    for (func::FuncOp half : {halves.forward, halves.backward})
+      jointOf[half.getSymNameAttr()] = name;
+  DenseMap<StringAttr, SmallVector<StringAttr>> callersOf;
+  DenseMap<StringAttr, unsigned> numCalls;
+  module.walk([&](func::CallOp call) {
+    StringAttr name = jointOf.lookup(call.getCalleeAttr().getAttr());
+    if (!name)
+      return;
+    Halves &halves = joints.find(name)->second;
+    bool isForward = call.getCallee() == halves.forward.getName();
+    (isForward ? halves.forwardCalls : halves.backwardCalls).push_back(call);
+    auto caller = call->getParentOfType<func::FuncOp>();
+    if (caller && joints.contains(caller.getSymNameAttr())) {
+      callersOf[name].push_back(caller.getSymNameAttr());
+      ++numCalls[caller.getSymNameAttr()];
+    }
+  });
+  SmallVector<StringAttr> order;
+  for (auto &[name, halves] : joints)
+    if (numCalls.lookup(name) == 0)
+      order.push_back(name);
+  for (size_t next = 0; next < order.size(); ++next)
+    for (StringAttr caller : callersOf.lookup(order[next]))
+      if (--numCalls[caller] == 0)
+        order.push_back(caller);
+  return order;
+}
+
+static LogicalResult splitWithCalls(func::FuncOp joint, const Halves &halves,
+                                    SymbolTable &symbols) {
+  DenseSet<Value> tokens;
+  for (func::CallOp call : halves.forwardCalls)
+    tokens.insert(call->getResults().back());
+  for (func::CallOp call : halves.backwardCalls)
+    if (!tokens.contains(call.getOperand(0)))
+      return call.emitError(
+          "takes a token that no call of the other half gives");
+  func::FuncOp backward = halves.backward;
+  SmallVector<int64_t> passed(
+      backward->getAttrOfType<DenseI64ArrayAttr>(kReadsAttrName).asArrayRef());
+  FailureOr<CallPair> pair = split(joint, halves, symbols);
+  if (failed(pair))
+    return failure();
+  rewriteCalls(halves.forwardCalls, halves.backwardCalls, *pair, passed);
+  return success();
+}
+
 namespace {
 struct SplitCallsPass : public remat::impl::SplitCallsBase<SplitCallsPass> {
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    llvm::MapVector<StringAttr, Halves> pending = collectHalves();
-    if (pending.empty())
+    ModuleOp module = getOperation();
+    HalvesMap joints = collectHalves(module);
+    if (joints.empty())
       return markAllAnalysesPreserved();
-    for (auto &[name, halves] : pending)
+    SymbolTable symbols(module);
+    for (auto &[name, halves] : joints)
       if (failed(check(name, symbols.lookup<func::FuncOp>(name), halves)))
         return signalPassFailure();
-    while (!pending.empty()) {
-      // Joint functions that are called are split first: no token may become a
-      // residual.
-      auto *next = llvm::find_if(pending, [&](auto &entry) {
-        return !callsHalf(symbols.lookup(entry.first), pending);
-      });
-      if (next == pending.end()) {
-        getOperation().emitError("functions that remat-join-calls has joined "
-                                 "call each other; write recursion as a loop");
-        return signalPassFailure();
-      }
-      auto [name, halves] = *next;
-      pending.erase(next);
-      if (failed(splitWithCalls(symbols.lookup<func::FuncOp>(name), halves,
-                                symbols)))
-        return signalPassFailure();
+    SmallVector<StringAttr> order = orderByCalls(module, joints);
+    if (order.size() < joints.size()) {
+      module.emitError("functions that remat-join-calls has joined call each "
+                       "other; write recursion as a loop");
+      return signalPassFailure();
     }
-  }
-
-private:
-  /// By the names of joint functions.
-  llvm::MapVector<StringAttr, Halves> collectHalves() {
-    llvm::MapVector<StringAttr, Halves> found;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (auto joint =
-              function->getAttrOfType<FlatSymbolRefAttr>(kJointAttrName)) {
-        bool isForward =
-            llvm::any_of(function.getResultTypes(), llvm::IsaPred<NoneType>);
-        Halves &halves = found[joint.getAttr()];
-        (isForward ? halves.forward : halves.backward) = function;
-      }
-    return found;
-  }
-
-  static bool callsHalf(Operation *joint,
-                        llvm::MapVector<StringAttr, Halves> &pending) {
-    return joint
-        ->walk([&](func::CallOp call) {
-          return WalkResult(failure(llvm::any_of(pending, [&](auto &entry) {
-            Halves &halves = entry.second;
-            return call.getCallee() == halves.forward.getName() ||
-                   call.getCallee() == halves.backward.getName();
-          })));
-        })
-        .wasInterrupted();
-  }
-
-  LogicalResult splitWithCalls(func::FuncOp joint, Halves halves,
-                               SymbolTable &symbols) {
-    SmallVector<func::CallOp> forwards, backwards;
-    getOperation().walk([&](func::CallOp call) {
-      if (call.getCallee() == halves.forward.getName())
-        forwards.push_back(call);
-      else if (call.getCallee() == halves.backward.getName())
-        backwards.push_back(call);
-    });
-    SmallVector<int64_t> passed(
-        halves.backward->getAttrOfType<DenseI64ArrayAttr>(kReadsAttrName)
-            .asArrayRef());
-    for (func::CallOp call : backwards)
-      if (!llvm::is_contained(forwards,
-                              call.getOperand(0).getDefiningOp<func::CallOp>()))
-        return call.emitError(
-            "takes a token that no call of the other half gives");
-    FailureOr<CallPair> pair = split(joint, halves, symbols);
-    if (failed(pair))
-      return failure();
-    rewriteCalls(forwards, backwards, *pair, passed);
-    return success();
+    for (StringAttr name : order)
+      if (failed(splitWithCalls(symbols.lookup<func::FuncOp>(name),
+                                joints.find(name)->second, symbols)))
+        return signalPassFailure();
   }
 };
 } // namespace
