@@ -1,9 +1,9 @@
-//===- JoinCalls.cpp - Forward and backward of a layer in one function ----===//
+//===- JoinCalls.cpp - Join the forward and backward of a layer -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the backward of a function keeps is decided where both sides are to be
-// seen. A forward that only returns residuals, and a backward that only takes
-// them, show neither.
+// Residuals of a function are chosen where its forward and its backward are
+// both visible. A forward that only returns residuals, and a backward that only
+// takes them, show neither.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"
@@ -23,19 +23,19 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// The calls of each function that nothing but calls refer to.
+/// The calls of each function that has no other uses.
 using Calls = DenseMap<func::FuncOp, SmallVector<func::CallOp>>;
 
 /// A backward function and the forward one whose results it reads.
 struct Pair {
   func::FuncOp forward, backward;
-  /// Of each call of the backward, that of the forward.
+  /// The forward call for each call of the backward.
   SmallVector<func::CallOp> forwardCalls;
-  /// For each operand of the backward, its source in all calls: an operand of
-  /// the forward's call, or a result, counted from the number of operands.
+  /// The source of each operand of the backward in all calls: an operand of the
+  /// forward's call, or a result, counted from the number of operands.
   SmallVector<std::optional<unsigned>> sources;
 
-  /// The arguments of the forward that the backward reads.
+  /// Returns the arguments of the forward that the backward reads.
   SmallVector<int64_t> getReads() const {
     SmallVector<int64_t> reads;
     for (std::optional<unsigned> source : sources)
@@ -43,8 +43,8 @@ struct Pair {
         reads.push_back(*source);
     return reads;
   }
-  /// The operands of the backward that its half takes: those, then what is
-  /// neither of the forward's call.
+  /// Returns the operands that the backward's half takes: these arguments, then
+  /// the operands that do not come from the forward's call.
   SmallVector<unsigned> getPassed() const {
     SmallVector<unsigned> passed, others;
     for (auto [index, source] : llvm::enumerate(sources))
@@ -73,7 +73,7 @@ static Calls collectCalls(ModuleOp module) {
   return calls;
 }
 
-/// Returns the operands and results of `call` that are `value`.
+/// Returns the indices of operands and results of `call` that are `value`.
 static SmallVector<unsigned> findSources(func::CallOp call, Value value) {
   SmallVector<unsigned> sources;
   for (auto [index, operand] : llvm::enumerate(call.getOperands()))
@@ -85,7 +85,7 @@ static SmallVector<unsigned> findSources(func::CallOp call, Value value) {
   return sources;
 }
 
-/// The call that explains most of the operands of `backward`.
+/// Returns the call that is the source of most operands of `backward`.
 static func::CallOp findForwardCall(func::CallOp backward, const Calls &calls,
                                     SymbolTable &symbols) {
   llvm::SmallSetVector<func::CallOp, 4> candidates;
@@ -146,7 +146,7 @@ static std::optional<Pair> findPair(func::FuncOp backward, const Calls &calls,
   return pair;
 }
 
-/// The results of the forward that something else than the backward reads.
+/// Returns the results of the forward that have uses other than the backward.
 static BitVector findOutputs(const Pair &pair, const Calls &calls) {
   DenseSet<OpOperand *> residuals;
   for (func::CallOp call : calls.find(pair.backward)->second)
@@ -208,7 +208,8 @@ static func::FuncOp createJoint(const Pair &pair, const BitVector &outputs,
   return joint;
 }
 
-/// Makes `function` a declaration of `type` that stands for a half of `joint`.
+/// Turns `function` into a declaration of `type` that stands for a half of
+/// `joint`.
 static void makeHalf(func::FuncOp function, FunctionType type,
                      func::FuncOp joint) {
   function.getBody().front().dropAllDefinedValueUses();
@@ -219,7 +220,7 @@ static void makeHalf(func::FuncOp function, FunctionType type,
   function->setAttr(kJointAttrName, FlatSymbolRefAttr::get(joint));
 }
 
-/// Makes both functions of `pair` halves of a joint one, which is returned.
+/// Turns both functions of `pair` into halves of a joint one and returns it.
 static func::FuncOp join(const Pair &pair, const Calls &calls,
                          SymbolTable &symbols) {
   BitVector outputs = findOutputs(pair, calls);
@@ -264,7 +265,7 @@ static func::FuncOp join(const Pair &pair, const Calls &calls,
 }
 
 namespace {
-/// Joins pairs one after the other: calls of one pair may stand in functions of
+/// Joins pairs one after the other: calls of one pair may be in functions of
 /// another one, whose bodies are cloned.
 class PairJoiner {
 public:
@@ -277,8 +278,8 @@ public:
   }
 
 private:
-  /// Tries every function once, and once more after its calls have come to
-  /// stand in a joint function. Returns true if some were joined.
+  /// Tries every function once, and once more after its calls have moved into a
+  /// joint function. Returns true if some were joined.
   bool joinAll() {
     bool changed = false;
     SmallVector<func::FuncOp> pending;
@@ -322,7 +323,7 @@ private:
   /// Adds the functions with a border that the joint function calls to
   /// `pending`.
   void joinPair(const Pair &pair, SmallVectorImpl<func::FuncOp> &pending) {
-    // Calls inside of both bodies go with them.
+    // Calls in both bodies are replaced by their clones.
     for (func::FuncOp half : {pair.forward, pair.backward})
       half.walk([&](func::CallOp call) {
         auto known = calls.find(symbols.lookup<func::FuncOp>(call.getCallee()));

@@ -1,8 +1,8 @@
-//===- OutlineLayers.cpp - Equal layers become calls of one function ------===//
+//===- OutlineLayers.cpp - Outline equal layers into one function ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is a function is differentiated, scheduled, packed and lowered once,
-// however often it is called.
+// A function is differentiated, scheduled, packed and lowered once, however
+// often it is called.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Activity.h"
@@ -22,14 +22,15 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// All attributes but the label, by which only reports tell regions apart.
+/// Returns all attributes but the label, which only distinguishes regions in
+/// reports.
 static DictionaryAttr getAttributesWithoutLabel(RegionOp region) {
   NamedAttrList attributes(region->getAttrDictionary());
   attributes.erase(region.getLabelAttrName());
   return attributes.getDictionary(region.getContext());
 }
 
-/// Equal for regions that are equal.
+/// Returns a hash that is equal for equal regions.
 static llvm::hash_code computeHash(RegionOp region) {
   llvm::hash_code hash =
       hash_value(static_cast<Attribute>(getAttributesWithoutLabel(region)));
@@ -53,10 +54,10 @@ static bool areEqual(RegionOp a, RegionOp b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Layers that a function may be made of
+// Layers that may be outlined
 //===----------------------------------------------------------------------===//
 
-/// Whether memory for all values can be planned.
+/// Returns true if memory for all values can be planned.
 static bool hasStaticShapes(RegionOp region) {
   auto isStatic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -73,9 +74,9 @@ static int64_t countOperations(RegionOp region) {
 }
 
 namespace {
-/// Finds regions of a function's block that have the same gradients, to the
-/// bit, whether they stand there or are called: the backward of a function sees
-/// nothing of its callers but their values.
+/// Finds regions of a function's block whose gradients are bitwise the same,
+/// inlined or called: the backward of a function sees only values of its
+/// callers.
 class LayerFinder {
 public:
   explicit LayerFinder(func::FuncOp function);
@@ -86,13 +87,13 @@ private:
   bool isYieldedOnly(RegionOp region, unsigned result) const;
 
   EqualValues equal;
-  /// What gradients may flow to.
+  /// The values that gradients may flow to.
   DenseSet<Value> varied;
 };
 } // namespace
 
-/// What is computed from `params` in `block`, and all that loops and branches
-/// which read such values carry.
+/// Returns the values computed from `params` in `block`, and all values carried
+/// by loops and branches that use such values.
 static DenseSet<Value> findVaried(Block &block, ArrayRef<Value> params) {
   DenseSet<Value> varied(params.begin(), params.end());
   block.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -124,7 +125,7 @@ LayerFinder::LayerFinder(func::FuncOp function) : equal(function.front()) {
   varied = findVaried(block, params);
 }
 
-/// Whether something in `region` is computed elsewhere, too.
+/// Returns true if an operation in `region` is equal to one elsewhere.
 bool LayerFinder::sharesComputations(RegionOp region) const {
   auto isShared = [&](Value value) {
     return varied.contains(value) &&
@@ -139,7 +140,8 @@ bool LayerFinder::sharesComputations(RegionOp region) const {
       .wasInterrupted();
 }
 
-/// Whether what the region yields as `result` is nothing else in it.
+/// Returns true if the value that the region yields as `result` has no other
+/// uses in it.
 bool LayerFinder::isYieldedOnly(RegionOp region, unsigned result) const {
   Value value = region.getYield().getOperand(result);
   return isa<OpResult>(value) && value.getParentRegion() == &region.getBody() &&
@@ -164,7 +166,7 @@ bool LayerFinder::mayBeCalled(RegionOp region) const {
   return true;
 }
 
-/// What labels of layers have in common that count them: "block" for "block.3".
+/// Returns the common part of numbered labels: "block" for "block.3".
 static std::string getStem(std::optional<StringRef> label) {
   std::string stem = label.value_or("").rtrim("0123456789._ ").str();
   for (char &c : stem)
@@ -173,7 +175,7 @@ static std::string getStem(std::optional<StringRef> label) {
   return stem.empty() ? "layer" : stem;
 }
 
-/// Replaces `layers` by calls of a function that is the first of them.
+/// Replaces `layers` by calls of a function that contains the first of them.
 static void outline(ArrayRef<RegionOp> layers, SymbolTable &symbols) {
   RegionOp first = layers.front();
   std::string stem = getStem(first.getLabel());
@@ -216,7 +218,7 @@ struct OutlineLayersPass
       return signalPassFailure();
     }
     SymbolTable symbols(module);
-    // By hash, then those that are equal.
+    // Grouped by hash, then by equality.
     llvm::MapVector<llvm::hash_code, SmallVector<SmallVector<RegionOp>, 1>>
         groups;
     for (auto function : module.getOps<func::FuncOp>()) {

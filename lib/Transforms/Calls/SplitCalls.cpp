@@ -1,8 +1,8 @@
-//===- SplitCalls.cpp - Forward and backward of a layer apart again -------===//
+//===- SplitCalls.cpp - Split the forward and backward of a layer ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What crosses is decided: it becomes results of the one and arguments of the
-// other.
+// The residuals are final: they become results of the forward and arguments of
+// the backward.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"
@@ -31,7 +31,7 @@ struct Halves {
   SmallVector<func::CallOp> forwardCalls, backwardCalls;
 };
 
-/// By the names of joint functions.
+/// Maps the names of joint functions to their halves.
 using HalvesMap = llvm::MapVector<StringAttr, Halves>;
 } // namespace
 
@@ -57,8 +57,8 @@ static void moveAfter(Operation *border, ValueRange arguments) {
 }
 
 /// Clones slices after `border` of tensors that are read there completely,
-/// slice by slice: a slice is a view where both sides are one function, but
-/// would be a copy as a residual.
+/// slice by slice: a slice is a view in one function, but would be a copy as a
+/// residual.
 static void sliceAfter(Operation *border) {
   llvm::MapVector<Value, SmallVector<tensor::ExtractSliceOp>> slicesOf;
   for (Operation &op : *border->getBlock()) {
@@ -135,16 +135,16 @@ static FailureOr<CallPair> split(func::FuncOp joint, const Halves &halves,
   if (failed(passResiduals(pair)))
     return failure();
   symbols.erase(forward);
-  // Nothing refers to the joint function any more: no uses to rename, which
-  // would be looked for in the whole module.
+  // The joint function has no uses any more that would be renamed, for which
+  // the whole module would be searched.
   symbols.remove(joint);
   joint.setSymNameAttr(forwardName);
   symbols.insert(joint);
   return pair;
 }
 
-/// Checks that the halves and the function fit each other, as those that
-/// remat-join-calls makes do.
+/// Checks that the halves match the function, as those created by
+/// remat-join-calls do.
 static LogicalResult check(StringAttr name, func::FuncOp joint,
                            Halves &halves) {
   func::FuncOp some = halves.forward ? halves.forward : halves.backward;
@@ -174,8 +174,8 @@ static LogicalResult check(StringAttr name, func::FuncOp joint,
   return success();
 }
 
-/// Rewrites the calls of both halves to calls of what they are now. `forwards`
-/// and `backwards` call the halves.
+/// Rewrites the calls of both halves, `forwards` and `backwards`, to calls of
+/// the new functions.
 static void rewriteCalls(ArrayRef<func::CallOp> forwards,
                          ArrayRef<func::CallOp> backwards, const CallPair &pair,
                          ArrayRef<int64_t> passed) {
@@ -224,8 +224,8 @@ static HalvesMap collectHalves(ModuleOp module) {
 }
 
 /// Returns the names in an order in which joint functions come after those
-/// whose halves they call, as no token may become a residual; fewer than there
-/// are where they call each other. Collects the calls of all halves.
+/// whose halves they call, as no token may become a residual; fewer names if
+/// they call each other. Collects the calls of all halves.
 static SmallVector<StringAttr> orderByCalls(ModuleOp module,
                                             HalvesMap &joints) {
   DenseMap<StringAttr, StringAttr> jointOf;

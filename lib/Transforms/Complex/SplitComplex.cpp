@@ -1,10 +1,10 @@
-//===- SplitComplex.cpp - Complex tensors as two real ones ----------------===//
+//===- SplitComplex.cpp - Split complex tensors into two real ones --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Derivatives, products of libraries and kernels know real numbers only. A
-// complex tensor becomes the tensors of its real and its imaginary parts,
-// through views, loops, branches and regions; scalars, which are complex in the
-// bodies of kernels, are taken apart where nothing is complex around them.
+// Derivatives, library products and kernels know real numbers only. A complex
+// tensor becomes the tensors of its real and its imaginary parts, through
+// views, loops, branches and regions; scalars, which are complex in the bodies
+// of kernels, are split where they meet tensors of parts.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -37,7 +37,8 @@ static bool isComplexTensor(Type type) {
   return tensor && isa<ComplexType>(tensor.getElementType());
 }
 
-/// The type of one part of a complex tensor or number; any other type itself.
+/// Returns the type of one part of a complex tensor or number, or any other
+/// type itself.
 static Type getPartType(Type type) {
   if (isComplexTensor(type)) {
     auto tensor = cast<RankedTensorType>(type);
@@ -48,7 +49,7 @@ static Type getPartType(Type type) {
   return number ? number.getElementType() : type;
 }
 
-/// The real or the imaginary part of a complex number.
+/// Returns the real or the imaginary part of a complex number.
 static Value getPart(OpBuilder &builder, Location loc, Value number,
                      unsigned part) {
   if (part == 0)
@@ -56,7 +57,7 @@ static Value getPart(OpBuilder &builder, Location loc, Value number,
   return complex::ImOp::create(builder, loc, number);
 }
 
-/// Both parts of a complex number; any other value itself.
+/// Returns both parts of a complex number, or any other value itself.
 static SmallVector<Value> getParts(OpBuilder &builder, Location loc,
                                    Value value) {
   if (!isa<ComplexType>(value.getType()))
@@ -64,7 +65,7 @@ static SmallVector<Value> getParts(OpBuilder &builder, Location loc,
   return {getPart(builder, loc, value, 0), getPart(builder, loc, value, 1)};
 }
 
-/// Which of `values` stand for each value of `types`: two for a complex tensor.
+/// Groups `values` by the original `types`: two for a complex tensor.
 static SmallVector<SmallVector<Value>> group(ValueRange values,
                                              TypeRange types) {
   SmallVector<SmallVector<Value>> groups;
@@ -77,7 +78,7 @@ static SmallVector<SmallVector<Value>> group(ValueRange values,
 }
 
 //===----------------------------------------------------------------------===//
-// Where complex tensors come from outside, or go there
+// Arguments and results that stay complex
 //===----------------------------------------------------------------------===//
 
 static Value createElementwise(
@@ -128,7 +129,7 @@ static Value combine(OpBuilder &builder, Location loc, ValueRange parts,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What does the same with each part.
+/// Applies the same view to each part.
 struct SplitViews : ConversionPattern {
   SplitViews(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -223,7 +224,7 @@ struct SplitPad : OpConversionPattern<tensor::PadOp> {
     if (!padding || adaptor.getSource().size() != 2)
       return failure();
     Location loc = op.getLoc();
-    // What is yielded may stand in the body.
+    // The yielded constant may be in the body.
     if (Operation *constant = padding.getDefiningOp();
         constant && op->isProperAncestor(constant))
       padding = rewriter.clone(*constant)->getResult(0);
@@ -238,7 +239,7 @@ struct SplitPad : OpConversionPattern<tensor::PadOp> {
   }
 };
 
-/// A kernel with two operands and results where it had one.
+/// A kernel with two operands and results for each complex one.
 struct SplitGeneric : OpConversionPattern<linalg::GenericOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -295,7 +296,7 @@ struct SplitGeneric : OpConversionPattern<linalg::GenericOp> {
   }
 };
 
-/// Four products of real numbers, each of which a library has.
+/// A complex product becomes four real ones, each of which a library has.
 struct SplitProduct : OpConversionPattern<linalg::GenericOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -410,8 +411,9 @@ struct SplitSelect : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-/// Without overflow, and with a derivative at 0, which is 0 as JAX and PyTorch
-/// have it: upstream's divides zero by zero there and replaces the result.
+/// Computes the absolute value without overflow, and with the derivative 0 at
+/// 0, as JAX and PyTorch define it: upstream's lowering divides zero by zero
+/// there and replaces the result.
 struct LowerAbs : OpConversionPattern<complex::AbsOp> {
   using OpConversionPattern::OpConversionPattern;
 

@@ -1,9 +1,10 @@
-//===- Concatenation.cpp - Concatenations out of branches -----------------===//
+//===- Concatenation.cpp - Concatenations written as branches -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// StableHLO's way to linalg writes a concatenation as a kernel that branches,
-// at each element, on where it lies. Its derivative is a slice for each part;
-// that of a branch in a kernel would not even be one kernel.
+// StableHLO's lowering to linalg writes a concatenation as a kernel that
+// selects the source of each element by a branch. The derivative of a
+// concatenation is a slice for each part; that of a branch in a kernel would
+// not even be one kernel.
 //===----------------------------------------------------------------------===//
 
 #include "Concatenation.h"
@@ -24,7 +25,8 @@ static bool isIndex(Value value, unsigned dim) {
   return index && index.getDim() == dim;
 }
 
-/// `value` - `constant`, or `value` itself for 0.
+/// Returns true if `value` is the index of `dim` minus `constant`, or that
+/// index itself for 0.
 static bool isIndexMinus(Value value, unsigned dim, int64_t constant) {
   if (constant == 0)
     return isIndex(value, dim);
@@ -33,8 +35,8 @@ static bool isIndexMinus(Value value, unsigned dim, int64_t constant) {
          getConstantIntValue(difference.getRhs()) == constant;
 }
 
-/// The tensor whose element at the loops' position, moved down by `start` along
-/// `dim`, is `value`.
+/// Returns the tensor whose element at the loops' position, moved down by
+/// `start` along `dim`, is `value`.
 static Value getPart(Value value, unsigned dim, int64_t start,
                      RankedTensorType result) {
   auto extract = value.getDefiningOp<tensor::ExtractOp>();

@@ -1,4 +1,4 @@
-//===- Concatenation.h - Concatenations out of branches --------*- C++ -*-===//
+//===- Concatenation.h - Concatenations written as branches -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_DECOMPOSE_CONCATENATION_H
 #define REMAT_LIB_TRANSFORMS_DECOMPOSE_CONCATENATION_H
@@ -7,9 +7,9 @@
 
 namespace mlir::remat {
 
-/// Replaces a kernel whose elements come from one tensor or the next, depending
-/// on where they lie along a dimension, by a tensor.concat. Returns false and
-/// does nothing if `op` is none.
+/// Replaces a kernel whose elements come from one of several tensors, depending
+/// on their position along a dimension, by a tensor.concat. Returns false and
+/// changes nothing for any other kernel.
 bool raiseConcatenation(RewriterBase &rewriter, linalg::GenericOp op);
 
 } // namespace mlir::remat

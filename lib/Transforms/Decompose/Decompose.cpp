@@ -1,9 +1,9 @@
-//===- Decompose.cpp - Operations replaced by their parts -----------------===//
+//===- Decompose.cpp - Expand decomposable operations ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tapes, residuals of branches, states of random generators and plans of memory
-// know the loops and branches of scf. Whatever else has a body would need a way
-// through each of these; as a loop of scf it needs none.
+// Tapes, residuals of branches, states of random generators and memory plans
+// know the loops and branches of scf. Any other operation with a body would
+// need a case in each of these; as a loop of scf it needs none.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Decompose/DecomposableOpInterface.h"
@@ -28,7 +28,7 @@ using namespace mlir::remat;
 #include "remat/Transforms/Decompose/DecomposableOpInterface.cpp.inc"
 
 namespace {
-/// Passes the attributes of `op` on to what replaces it.
+/// Passes the attributes of `op` on to the operations that replace it.
 class AttributeKeeper : public RewriterBase::Listener {
 public:
   explicit AttributeKeeper(Operation *op) : op(op), phases(getPhase(op)) {}
@@ -58,8 +58,8 @@ private:
 };
 } // namespace
 
-/// What an operation is made of may be decomposable, to this depth: one that
-/// makes itself again would take for ever.
+/// The depth to which the results of a decomposition are decomposed: an
+/// operation that expands into itself would never end.
 static constexpr unsigned kMaxRounds = 32;
 
 void mlir::remat::decomposeIn(Operation *root) {
@@ -76,8 +76,8 @@ void mlir::remat::decomposeIn(Operation *root) {
       PatternRewriter rewriter(op->getContext());
       rewriter.setListener(&keeper);
       rewriter.setInsertionPoint(op);
-      // Who says that it has succeeded, and leaves the operation, is not asked
-      // for ever.
+      // An implementation that reports success but leaves the operation in
+      // place must not be called forever.
       changed |= succeeded(op.decompose(rewriter)) && keeper.isErased();
     }
   }

@@ -1,8 +1,8 @@
-//===- Decompositions.cpp - What upstream's operations are made of --------===//
+//===- Decompositions.cpp - Decompositions of upstream's operations -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One model for each operation that has no derivative of its own: as loops of
-// scf and kernels they share those that these have.
+// scf and kernels they share the derivatives of these.
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"
@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Of one without elements upstream's analysis of ranges and the translation to
-/// LLVM look for the first.
+/// Constants without elements: upstream's integer range analysis and the
+/// translation to LLVM look for the first element.
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     arith::ConstantOp constant) {
   auto type = dyn_cast<RankedTensorType>(constant.getType());
@@ -46,8 +46,8 @@ static LogicalResult replaceByParts(RewriterBase &rewriter,
   return linalg::rewriteInDestinationPassingStyle(rewriter, generate);
 }
 
-/// The derivative of padding with a constant is a slice, unless there is
-/// nothing to pad: no slice may begin behind the last element.
+/// Padding with a constant stays, as its derivative is a slice, unless the
+/// source is empty: no slice may begin after the last element.
 static LogicalResult replaceByParts(RewriterBase &rewriter, tensor::PadOp pad) {
   if (Value value = pad.getConstantPaddingValue();
       value && matchPattern(value, m_Constant())) {
@@ -65,8 +65,8 @@ static LogicalResult replaceByParts(RewriterBase &rewriter, tensor::PadOp pad) {
   return linalg::rewriteInDestinationPassingStyle(rewriter, pad);
 }
 
-/// Without parts that have no elements: no slice may begin behind the last
-/// element, nor be one of nothing.
+/// Removes empty operands: no slice may begin after the last element, nor be
+/// empty.
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     tensor::ConcatOp concat) {
   auto isEmpty = [](Type type) {
@@ -94,7 +94,7 @@ static LogicalResult replaceByParts(RewriterBase &rewriter,
   return success();
 }
 
-/// arith.bitcast, element by element.
+/// Expands to an elementwise arith.bitcast.
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     tensor::BitcastOp cast) {
   auto from = dyn_cast<RankedTensorType>(cast.getSource().getType());
@@ -105,7 +105,7 @@ static LogicalResult replaceByParts(RewriterBase &rewriter,
   return success();
 }
 
-/// tensor.extract at the coordinates that the indices hold.
+/// Expands to a tensor.extract at the coordinates in the indices.
 static LogicalResult replaceByParts(RewriterBase &rewriter,
                                     tensor::GatherOp gather) {
   Location loc = gather.getLoc();

@@ -1,9 +1,8 @@
-//===- ParallelLoops.cpp - Parallel loops as loops in order ---------------===//
+//===- ParallelLoops.cpp - Parallel loops as sequential ones --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The derivative of a loop, its tapes and the memory that it takes are known
-// for scf.for alone. Tiling passes leave scf.forall and scf.parallel; front
-// ends write a scatter.
+// Derivatives, tapes and memory planning support scf.for alone. Tiling passes
+// leave scf.forall and scf.parallel; front ends write a scatter.
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"
@@ -39,7 +38,7 @@ LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
       forall.getUpperBound(rewriter), forall.getStep(rewriter),
       forall.getOutputs(),
       [&](OpBuilder &inner, Location, ValueRange ivs, ValueRange carried) {
-        // An iteration sees none of what the others write.
+        // An iteration does not see the writes of the others.
         IRMapping mapping;
         mapping.map(forall.getInductionVars(), ivs);
         mapping.map(forall.getRegionOutArgs(), forall.getOutputs());
@@ -68,7 +67,7 @@ LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
 
 LogicalResult mlir::remat::replaceByParts(RewriterBase &rewriter,
                                           scf::ParallelOp parallel) {
-  // Without results it has effects only, of which nothing is differentiated.
+  // Without results it has effects only, and nothing to differentiate.
   if (parallel.getNumResults() == 0)
     return failure();
   Block &body = *parallel.getBody();

@@ -1,4 +1,4 @@
-//===- ParallelLoops.h - Parallel loops as loops in order -------*- C++ -*-===//
+//===- ParallelLoops.h - Parallel loops as sequential ones ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_DECOMPOSE_PARALLELLOOPS_H
 #define REMAT_LIB_TRANSFORMS_DECOMPOSE_PARALLELLOOPS_H
@@ -16,19 +16,20 @@ class ScatterOp;
 
 namespace remat {
 
-/// A nest of scf.for that inserts, one after the other, the slices that
-/// `forall`'s iterations insert in parallel. Fails if they combine in another
-/// way.
+/// Replaces `forall` by a nest of scf.for that inserts, one after the other,
+/// the slices that the iterations insert in parallel. Fails if they combine
+/// results in another way.
 LogicalResult replaceByParts(RewriterBase &rewriter, scf::ForallOp forall);
-/// A nest of scf.for that reduces in the order of the iterations. Fails if
-/// there are no results.
+/// Replaces `parallel` by a nest of scf.for that reduces in the order of the
+/// iterations. Fails if there are no results.
 LogicalResult replaceByParts(RewriterBase &rewriter, scf::ParallelOp parallel);
-/// The coordinates that `indices` of a gather or scatter hold at `position`, as
-/// indices, for the `count` dimensions that they are of.
+/// Returns the `count` coordinates that `indices` of a gather or scatter hold
+/// at `position`, as indices.
 SmallVector<Value> readCoordinates(OpBuilder &builder, Location loc,
                                    Value indices, ValueRange position,
                                    unsigned count);
-/// A nest of scf.for over the positions, each of which inserts a slice.
+/// Replaces `scatter` by a nest of scf.for over the positions, each of which
+/// inserts a slice.
 LogicalResult replaceByParts(RewriterBase &rewriter, tensor::ScatterOp scatter);
 
 } // namespace remat

@@ -1,9 +1,9 @@
-//===- Structured.cpp - Computations on tensors as kernels ----------------===//
+//===- Structured.cpp - Elementwise ops on tensors as kernels -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// arith and math on whole tensors would need rules that save operands; as
-// structured operations they share the one that recomputes in registers, and
-// they fuse.
+// Operations of arith and math on whole tensors would need rules that save
+// operands; as structured operations they share the one rule that recomputes in
+// registers, and they fuse.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Decompose/Structured.h"
@@ -21,9 +21,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether `op` is an operation of arith, math or complex on tensors of one
-/// shape, and perhaps scalars. Those of other dialects may have rules on
-/// tensors.
+/// Returns true if `op` is an operation of arith, math or complex on tensors of
+/// one shape, and perhaps scalars. Operations of other dialects may have
+/// derivatives on tensors.
 static bool isElementwiseOnTensors(Operation *op) {
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect,
                        complex::ComplexDialect>(op->getDialect()) ||
@@ -88,7 +88,7 @@ Operation *mlir::remat::replaceElementwiseByLinalg(Operation *op) {
 
 void mlir::remat::replaceByStructured(Operation *root) {
   decomposeIn(root);
-  // Collected first: a kernel may come of one of them.
+  // Collected first, as the loop below creates kernels.
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
     if (op != root)

@@ -1,10 +1,10 @@
-//===- DetachMaxima.cpp - Maxima that results do not depend on ------------===//
+//===- DetachMaxima.cpp - Stop gradients of maxima ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exponentials of large numbers overflow, so that a maximum is subtracted first
 // and accounted for afterwards. Results do not depend on it, and its gradient
-// is zero: a sum of terms that the backward would compute, and search the
-// maximum once more for, if nobody said so.
+// is zero: without this pass the backward would compute a sum of terms that
+// cancel, and locate the maximum once more for it.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Detach/Maxima.h"
@@ -37,12 +37,12 @@ using linalg::LinalgOp;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What becomes of a number if the maximum of its row were t larger.
+/// How a number changes if the maximum of its row grows by t.
 struct Shift {
   enum Kind {
-    /// It is `by` t larger; by 0: the same.
+    /// It grows by `by` t; by 0: it stays the same.
     Added,
-    /// It is e^(by t) times as large.
+    /// It is multiplied by e^(by t).
     Scaled,
     Unknown
   };
@@ -71,7 +71,7 @@ static Shift add(Shift a, Shift b, double sign) {
   return a == b ? a : kUnknown;
 }
 
-/// `sign` -1: a / b.
+/// Returns the shift of a * b, or of a / b for `sign` -1.
 static Shift multiply(Shift a, Shift b, double sign) {
   auto isFactor = [](Shift s) { return s.kind == Shift::Scaled || s.isNone(); };
   if (!isFactor(a) || !isFactor(b))
@@ -80,7 +80,8 @@ static Shift multiply(Shift a, Shift b, double sign) {
   return by == 0 ? Shift() : Shift{Shift::Scaled, by};
 }
 
-/// One of two numbers. Zero stays zero, and an infinity stays one.
+/// Returns the shift of a choice between two numbers. Zero stays zero, and an
+/// infinity stays one.
 static Shift choose(Value a, Shift shiftOfA, Value b, Shift shiftOfB) {
   auto fits = [](Value value, Shift other) {
     std::optional<double> constant = getConstant(value);
@@ -94,7 +95,8 @@ static Shift choose(Value a, Shift shiftOfA, Value b, Shift shiftOfB) {
   return fits(a, shiftOfB) ? shiftOfB : kUnknown;
 }
 
-/// The result of `op`, of which at least one operand is shifted.
+/// Returns the shift of the result of `op`, of which at least one operand is
+/// shifted.
 static Shift getShift(Operation *op, function_ref<Shift(Value)> of) {
   return llvm::TypeSwitch<Operation *, Shift>(op)
       .Case<arith::AddFOp>(
@@ -148,18 +150,18 @@ static Shift getShift(Operation *op, function_ref<Shift(Value)> of) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How a tensor's elements are shifted, and which dimension of it counts rows
-/// in each dimension of the maximum (of more than one element).
+/// The shift of a tensor's elements, and which dimension of it counts rows in
+/// each dimension of the maximum (of more than one element).
 struct ShiftedTensor {
   Shift shift;
   SmallVector<unsigned> rows;
 };
 
-/// Follows a maximum to everything that is computed of it.
+/// Follows a maximum to all values computed from it.
 class ShiftAnalysis {
 public:
-  /// Whether no result depends on `maximum`, except through what has no
-  /// gradient.
+  /// Returns true if no result depends on `maximum`, except through operations
+  /// that stop the gradient.
   bool isFreeOf(Value maximum);
 
 private:
@@ -190,7 +192,7 @@ bool ShiftAnalysis::isFreeOf(Value maximum) {
     if (size != 1)
       shifted.rows.push_back(dim);
   track(maximum, shifted);
-  // What a region yields goes on behind it.
+  // A region's yielded values continue after it.
   for (Block *block = maximum.getParentBlock();;) {
     if (!followIn(block))
       return false;
@@ -210,8 +212,8 @@ bool ShiftAnalysis::isFreeOf(Value maximum) {
   }
 }
 
-/// Computes what becomes of all that operations of `block` make of what is
-/// tracked so far. False if that is not known.
+/// Computes the shifts of values in `block` that depend on tracked ones.
+/// Returns false if one of them is unknown.
 bool ShiftAnalysis::followIn(Block *block) {
   std::set<Operation *, BeforeInBlock> pending;
   auto addUsers = [&](Value value) {
@@ -237,7 +239,7 @@ bool ShiftAnalysis::followIn(Block *block) {
 }
 
 bool ShiftAnalysis::follow(Operation *op) {
-  // Nothing goes back through it.
+  // No gradient flows back through it.
   if (isa<StopGradientOp>(op))
     return true;
   if (isa<NameOp>(op)) {
@@ -254,7 +256,8 @@ bool ShiftAnalysis::follow(Operation *op) {
   return false;
 }
 
-/// A dimension of rows may be joined with dimensions of size 1 only.
+/// Returns false for a reshape that joins a dimension of rows with others than
+/// those of size 1.
 bool ShiftAnalysis::followReshape(Operation *op) {
   ShiftedTensor shifted = tensors.lookup(op->getOperand(0));
   auto from = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -284,8 +287,8 @@ bool ShiftAnalysis::followReshape(Operation *op) {
   return true;
 }
 
-/// All operands that are shifted must be so by the same rows, and results are
-/// of these.
+/// Returns false unless all shifted operands are shifted by the same rows, by
+/// which the results are then shifted.
 bool ShiftAnalysis::followKernel(LinalgOp op) {
   std::optional<SmallVector<unsigned>> loops;
   auto addLoops = [&](ArrayRef<unsigned> found) {
@@ -293,7 +296,7 @@ bool ShiftAnalysis::followKernel(LinalgOp op) {
       loops = llvm::to_vector(found);
     return ArrayRef<unsigned>(*loops) == found;
   };
-  // What is not in the map is the same for every t.
+  // Scalars that are not in the map do not depend on t.
   DenseMap<Value, Shift> scalars;
   for (OpOperand &operand : op->getOpOperands()) {
     auto it = tensors.find(operand.get());
@@ -354,7 +357,7 @@ bool ShiftAnalysis::followKernel(LinalgOp op) {
       auto combiner = yielded.getDefiningOp<arith::AddFOp>();
       if (combiner && sum.hasOneUse() &&
           llvm::is_contained(combiner->getOperands(), sum)) {
-        // Zero is as large, whatever it is multiplied by.
+        // Zero stays zero under any factor.
         Shift term = of(combiner.getOperand(combiner.getLhs() == sum));
         shift = term.isNone() || (term.kind == Shift::Scaled &&
                                   isZeroFilled(init->get()))
@@ -403,7 +406,7 @@ bool ShiftAnalysis::followRegion(RegionOp op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Results of `op` that are maxima along some dimensions.
+/// Returns the results of `op` that are maxima along some dimensions.
 static SmallVector<Value> getMaxima(LinalgOp op) {
   SmallVector<Value> maxima;
   if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0)

@@ -1,10 +1,10 @@
-//===- DetachMeans.cpp - The mean in a variance has no gradient -----------===//
+//===- DetachMeans.cpp - Stop gradients of means in variances -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sum of (x - m)^2 is least where m is the mean of x, so that its
-// derivative by m is zero there. Without this pass the adjoint computes that
-// zero: the sum of c (x - m), in a kernel that has to wait for c and so reads x
-// once more, for each norm of a model.
+// The sum of (x - m)^2 is minimal where m is the mean of x, so that its
+// derivative with respect to m is zero there. Without this pass the adjoint
+// computes that zero: the sum of c (x - m), in a kernel that has to wait for c
+// and so reads x once more, for each norm of a model.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Detach/Passes.h"
@@ -22,7 +22,7 @@ namespace mlir::remat {
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether nothing but the sum depends on what is on the path.
+/// Returns true if the operations on the path have no users other than the sum.
 static bool isReadOnlyByTheSum(const Variance &variance) {
   return llvm::all_of(variance.path, [&](Operation *op) {
     return llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -31,8 +31,8 @@ static bool isReadOnlyByTheSum(const Variance &variance) {
   });
 }
 
-/// Gives the sum differences of its own, that the gradient of the mean does not
-/// pass through. What else reads them keeps them, and their gradient.
+/// Gives the sum differences of its own, through which no gradient flows to the
+/// mean. Other users keep the original differences, and their gradient.
 static void detachMean(RewriterBase &rewriter, Variance variance,
                        bool mayChangeDifferences) {
   Operation *kernel = variance.mean->getOwner();
@@ -61,7 +61,7 @@ namespace {
 struct DetachMeansPass
     : mlir::remat::impl::DetachMeansPassBase<DetachMeansPass> {
   void runOnOperation() override {
-    // A kernel has no copy beyond the border of its region.
+    // A kernel cannot be copied out of its region.
     bool changed = rewriteVariances(
         getOperation(), [](const Variance &) { return true; },
         [](const Variance &variance) {

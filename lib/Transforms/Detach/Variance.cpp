@@ -22,15 +22,15 @@ using namespace mlir::remat;
 using linalg::LinalgOp;
 
 namespace {
-/// A scalar in the body of a kernel, seen from the loops of a sum: `loops` maps
-/// them to those of the kernel.
+/// A scalar in the body of a kernel as a function of the loops of a sum:
+/// `loops` maps them to those of the kernel.
 struct Scalar {
   LinalgOp kernel;
   Value value;
   AffineMap loops;
 };
 
-/// The sum, over all loops that its result lacks, of a term.
+/// The sum of a term over all loops that the result lacks.
 struct Sum {
   LinalgOp kernel;
   unsigned result;
@@ -72,7 +72,7 @@ static Value skipCasts(Value value) {
   return value;
 }
 
-/// The input that `scalar` is, if it is one.
+/// Returns the input that `scalar` is a block argument for, or null.
 static OpOperand *getInput(const Scalar &scalar) {
   LinalgOp kernel = scalar.kernel;
   auto argument = dyn_cast<BlockArgument>(scalar.value);
@@ -82,7 +82,7 @@ static OpOperand *getInput(const Scalar &scalar) {
   return kernel.isDpsInput(operand) ? operand : nullptr;
 }
 
-/// The tensor that is read for an input, before names, borders of regions and
+/// Returns the tensor that an input reads, before names, borders of regions and
 /// dimensions of size 1.
 static Read getRead(const Scalar &scalar, OpOperand *input, Path *path) {
   LinalgOp kernel = scalar.kernel;
@@ -108,7 +108,7 @@ static Read getRead(const Scalar &scalar, OpOperand *input, Path *path) {
   }
 }
 
-/// What an elementwise kernel yields for `read`.
+/// Returns the scalar that an elementwise kernel yields for `read`, or nullopt.
 static std::optional<Scalar> getYielded(const Read &read) {
   auto kernel = read.source.getDefiningOp<LinalgOp>();
   if (!kernel || !kernel.hasPureTensorSemantics() ||
@@ -123,8 +123,8 @@ static std::optional<Scalar> getYielded(const Read &read) {
                 inversePermutation(map).compose(read.map)};
 }
 
-/// The operation that computes `scalar`, before casts and copies; its kernel is
-/// `scalar`'s then.
+/// Returns the operation that computes `scalar`, before casts and copies, and
+/// moves `scalar` into its kernel.
 static Operation *getComputing(Scalar &scalar, Path *path = nullptr) {
   while (true) {
     scalar.value = skipCasts(scalar.value);
@@ -140,7 +140,7 @@ static Operation *getComputing(Scalar &scalar, Path *path = nullptr) {
   }
 }
 
-/// The tensor that `scalar` is an element of, before casts and copies.
+/// Returns the tensor that `scalar` is an element of, before casts and copies.
 static std::optional<Read> getOrigin(Scalar scalar) {
   std::optional<Read> origin;
   while (true) {
@@ -156,7 +156,7 @@ static std::optional<Read> getOrigin(Scalar scalar) {
   }
 }
 
-/// The number that `scalar` always is; null if it is none.
+/// Returns the constant that `scalar` is, or null.
 static FloatAttr getConstant(Scalar scalar) {
   FloatAttr number;
   if (matchPattern(scalar.value, m_Constant(&number)))
@@ -176,14 +176,15 @@ static FloatAttr getConstant(Scalar scalar) {
 }
 
 namespace {
-/// A value times a number, which may be off by as much as `error` of it.
+/// A value times a number whose relative error is at most `error`.
 struct Scaled {
   Value value;
   double factor, error;
 };
 } // namespace
 
-/// What `op`, of the kernel of `scalar`, scales by a number.
+/// Returns the value that `op`, of the kernel of `scalar`, scales by a number,
+/// or nullopt.
 static std::optional<Scaled> getScaled(const Scalar &scalar, Operation *op) {
   auto at = [&](Value value) {
     return getConstant({scalar.kernel, value, scalar.loops});
@@ -194,7 +195,7 @@ static std::optional<Scaled> getScaled(const Scalar &scalar, Operation *op) {
   } else if (auto multiply = dyn_cast_or_null<arith::MulFOp>(op)) {
     for (unsigned i : {1, 0})
       if (FloatAttr by = at(multiply->getOperand(i))) {
-        // That of a reciprocal.
+        // The rounding of the reciprocal.
         unsigned bits =
             APFloat::semanticsPrecision(by.getValue().getSemantics());
         return Scaled{multiply->getOperand(1 - i), by.getValueAsDouble(),
@@ -204,7 +205,7 @@ static std::optional<Scaled> getScaled(const Scalar &scalar, Operation *op) {
   return std::nullopt;
 }
 
-/// Whether both are elements of one tensor at one place.
+/// Returns true if both are elements of one tensor at one position.
 static bool readSame(const Scalar &scalar, Value a, Value b) {
   if (a == b)
     return true;
@@ -216,7 +217,7 @@ static bool readSame(const Scalar &scalar, Value a, Value b) {
              kernel.getMatchingIndexingMap(second);
 }
 
-/// What `op` squares; null if it does anything else.
+/// Returns the value that `op` squares, or null.
 static Value getSquared(const Scalar &scalar, Operation *op) {
   if (auto multiply = dyn_cast_or_null<arith::MulFOp>(op))
     return readSame(scalar, multiply.getLhs(), multiply.getRhs())
@@ -236,7 +237,7 @@ static Value getSquared(const Scalar &scalar, Operation *op) {
              : Value();
 }
 
-/// Whether what `sum` starts from changes nothing in it.
+/// Returns true if the initial value of `sum` is zero.
 static bool startsFromZero(const Sum &sum) {
   LinalgOp op = sum.kernel;
   Value init = lookThroughBorders(op.getDpsInits()[sum.result]);
@@ -246,8 +247,8 @@ static bool startsFromZero(const Sum &sum) {
 }
 
 namespace {
-/// A sum over all of a tensor, divided by how many elements it adds up for each
-/// result; `map` says which one the loops of another sum read.
+/// A sum over all of a tensor, divided by the number of elements for each
+/// result; `map` gives the result that the loops of another sum read.
 struct Mean {
   Sum sum;
   AffineMap map;
@@ -255,7 +256,8 @@ struct Mean {
 };
 } // namespace
 
-/// The sum that `scalar` is the mean by; none if the numbers do not agree.
+/// Returns the sum that `scalar` is the mean of, or nullopt if the divisor is
+/// not the number of elements.
 static std::optional<Mean> getMean(Scalar scalar) {
   double factor = 1, error = 0;
   while (true) {
@@ -288,7 +290,7 @@ static std::optional<Mean> getMean(Scalar scalar) {
       if (!sum->map().isFunctionOfDim(loop))
         count *= size;
     }
-    // n - 1 is no rounding of n. This much is one of double's.
+    // n - 1 is not a rounded n: this tolerance is one rounding of double.
     constexpr double kRounding = 1e-14;
     if (std::abs(count * factor - 1) > error + kRounding)
       return std::nullopt;
@@ -296,15 +298,15 @@ static std::optional<Mean> getMean(Scalar scalar) {
   }
 }
 
-/// The loop that `expr` is; none for a constant or anything else.
+/// Returns the loop that `expr` is, or nullopt.
 static std::optional<unsigned> getLoop(AffineExpr expr) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dim.getPosition();
   return std::nullopt;
 }
 
-/// Whether `sum` adds up over the same elements of the tensor that `x` reads as
-/// `mean` does, and each of these together with their mean.
+/// Returns true if `sum` adds up the elements of the tensor that `x` reads and
+/// that `mean` averages, each together with its own mean.
 static bool agree(const Sum &sum, const Read &x, const Mean &mean) {
   std::optional<Read> added = getOrigin(mean.sum.scalar());
   auto type = dyn_cast<RankedTensorType>(x.source.getType());
@@ -313,7 +315,7 @@ static bool agree(const Sum &sum, const Read &x, const Mean &mean) {
   LinalgOp op = sum.kernel, meanOp = mean.sum.kernel;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(),
                        meanSizes = meanOp.getStaticLoopRanges();
-  // Which loop of the mean each loop of the sum is.
+  // The loop of the mean for each loop of the sum.
   DenseMap<unsigned, unsigned> loops;
   for (auto [size, here, there] : llvm::zip_equal(
            type.getShape(), x.map.getResults(), added->map.getResults())) {
@@ -349,8 +351,8 @@ static bool hasOneUser(Value value) {
   return !value.use_empty() && llvm::all_equal(value.getUsers());
 }
 
-/// The input by which the mean gets to `value`, if it goes nowhere else, and by
-/// what it is multiplied there.
+/// Returns the only input through which the mean reaches `value`, and sets
+/// `factor` to its multiplier there. Returns null if it has other users.
 static OpOperand *getOnlyInput(const Scalar &scalar, Value value,
                                double &factor) {
   factor = 1;
@@ -369,7 +371,7 @@ static OpOperand *getOnlyInput(const Scalar &scalar, Value value,
   return nullptr;
 }
 
-/// Whether all that `value` is used for, in the body of its kernel, is one
+/// Returns true if all uses of `value` in the body of its kernel lead to one
 /// result.
 static bool hasOneReader(Value value) {
   while (hasOneUser(value)) {
@@ -429,7 +431,7 @@ std::optional<Variance> mlir::remat::getVariance(LinalgOp op, unsigned result) {
   return std::nullopt;
 }
 
-/// Calls `visit` for the variances in `root`; it returns whether it has
+/// Calls `visit` for the variances in `root`; it returns true if it has
 /// replaced the operation that computes one.
 static void forEachVariance(Operation *root,
                             function_ref<bool(Variance)> visit) {
@@ -482,7 +484,7 @@ bool mlir::remat::rewriteVariances(
 void mlir::remat::copyPath(RewriterBase &rewriter, const Variance &variance,
                            IRMapping &copies) {
   for (Operation *op : llvm::reverse(variance.path)) {
-    // A name is one of the values that the rest of the model reads.
+    // A name's value is one that other parts of the model may read.
     if (isa<NameOp>(op)) {
       copies.map(op->getResult(0), copies.lookupOrDefault(op->getOperand(0)));
       continue;

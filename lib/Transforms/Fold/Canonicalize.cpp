@@ -1,9 +1,9 @@
-//===- Canonicalize.cpp - Upstream's canonical form of large programs -----===//
+//===- Canonicalize.cpp - Upstream's canonicalization in linear time ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's canonicalizer compares every two values that a loop carries, and
-// its CSE every two operations that read the same from around their bodies. A
-// step of this project does either in a time that grows with the program.
+// its CSE every two operations whose regions capture values but are equal
+// otherwise. Both are done here in a time linear in the size of a step.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
@@ -32,7 +32,7 @@ struct CanonicalizePass
       dialect->getCanonicalizationPatterns(all);
     for (RegisteredOperationName op : context->getRegisteredOperations())
       op.getCanonicalizationPatterns(all, context);
-    // mergeCarried does what that pattern does.
+    // mergeCarried replaces that pattern.
     patterns = FrozenRewritePatternSet(
         std::move(all), /*disabledPatternLabels=*/{
             "(anonymous namespace)::RemoveDuplicateSuccessorInputUses"});
@@ -45,7 +45,7 @@ struct CanonicalizePass
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal(true);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    // A program is in canonical form as far as upstream's pass would bring it.
+    // Like upstream's pass, this accepts a program that has not converged.
     (void)applyPatternsGreedily(root, patterns, config);
     if (cse) {
       DominanceInfo dominance(root);

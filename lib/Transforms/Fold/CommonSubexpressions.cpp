@@ -1,11 +1,11 @@
-//===- CommonSubexpressions.cpp - CSE that knows what bodies read ---------===//
+//===- CommonSubexpressions.cpp - CSE that hashes captured values ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CSE compares operations whose hashes are equal, and hashes what is written
-// before a region, not what the region reads from around it. All gathers by one
-// array of indices then have one hash, whatever they gather from, and each is
-// compared with all before it. An attribute makes the difference part of the
-// hash while CSE runs.
+// CSE compares operations whose hashes are equal, and hashes operands and
+// attributes, but not the values that regions capture. All gathers by one array
+// of indices then have one hash, whatever they gather from, and each is
+// compared with all earlier ones. An attribute makes the captured values part
+// of the hash while CSE runs.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Transforms/CSE.h"
@@ -30,7 +30,8 @@ using namespace mlir::remat;
 
 static constexpr StringLiteral kReadHash = "remat.read_hash";
 
-/// Whether the regions of `op` may read from around it what CSE would not hash.
+/// Returns true if the regions of `op` may capture values, which CSE would not
+/// hash.
 static bool mayRead(Operation *op) {
   return op->getNumRegions() > 0 && op->getNumResults() > 0 &&
          !op->mightHaveTrait<OpTrait::IsIsolatedFromAbove>();
@@ -38,8 +39,8 @@ static bool mayRead(Operation *op) {
 
 namespace {
 /// Operations that CSE would merge get the same hash, also where only CSE
-/// itself finds out that they read the same: values are numbered by how they
-/// are computed. Others may share a hash by chance.
+/// itself finds out that they capture the same values: values are numbered by
+/// how they are computed. Others may share a hash by chance.
 class ReadHashes {
 public:
   void visit(Operation *op) {
@@ -86,7 +87,8 @@ private:
   DenseMap<Value, llvm::hash_code> hashes;
 };
 
-/// What there is for this pass beside CSE; in most programs there is nothing.
+/// The operations that this pass handles beside CSE; in most programs there are
+/// none.
 struct Extras {
   explicit Extras(Operation *root) {
     root->walk([&](Operation *op) {
@@ -101,8 +103,8 @@ struct Extras {
   bool hasReads = false, hasAsserts = false;
 };
 
-/// Removes the hashes and all but the first of equal assertions in a block:
-/// what has been asserted holds from there on.
+/// Removes the hashes and all but the first of equal assertions in a block, as
+/// the first one dominates the others.
 void cleanUp(Operation *root) {
   SmallVector<cf::AssertOp> repeated;
   root->walk([&](Block *block) {

@@ -44,7 +44,7 @@ static bool hasOneFilterEach(Operation *depthwise) {
              .back() == 1;
 }
 
-/// Of a named operation, without its strides and dilations.
+/// Returns the form of a named operation, without its strides and dilations.
 static std::optional<ConvForm> getNamedForm(Operation *op) {
   using Found = std::optional<ConvForm>;
   auto ifOneFilterEach = [](Operation *op, ConvForm form) -> Found {
@@ -91,8 +91,9 @@ static std::optional<ConvForm> getNamedForm(Operation *op) {
       .Default(Found());
 }
 
-/// Of groups in three dimensions, for which linalg has no name: images (n, g,
-/// c, d, h, w), filters (g, f, c, kd, kh, kw).
+/// Returns the form of a grouped convolution in three dimensions, for which
+/// linalg has no name: images (n, g, c, d, h, w), filters (g, f, c, kd, kh,
+/// kw).
 static std::optional<ConvForm> getGroupedForm(linalg::GenericOp op) {
   ConvForm form{3, true, "011234", "001234", "011234"};
   if (op.getNumLoops() != 10 || op->hasAttr("remat.conv") || !isDot(op))
@@ -149,8 +150,8 @@ std::optional<ConvForm> mlir::remat::getConvForm(Operation *op) {
   return form;
 }
 
-/// The dimensions that become one, and then those that one becomes: those
-/// of remat.conv, of which some are new.
+/// Returns the groups of source dimensions that become one, and the groups of
+/// remat.conv's dimensions that one becomes, of which some are new.
 static std::pair<SmallVector<ReassociationIndices>,
                  SmallVector<ReassociationIndices>>
 getReassociations(StringRef digits, unsigned rank) {
@@ -185,8 +186,8 @@ static RankedTensorType getMergedType(RankedTensorType type,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// `value`, whose dimensions have `digits`, as an operand of a remat.conv with
-/// `rank` dimensions in space.
+/// Returns `value`, whose dimensions have `digits`, as an operand of a
+/// remat.conv with `rank` dimensions in space.
 static Value toConvOperand(OpBuilder &builder, Location loc, Value value,
                            StringRef digits, unsigned rank) {
   auto [merged, split] = getReassociations(digits, rank);
@@ -204,7 +205,7 @@ static Value toConvOperand(OpBuilder &builder, Location loc, Value value,
       split);
 }
 
-/// The other way round.
+/// The inverse of toConvOperand.
 static Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
                              StringRef digits, unsigned rank,
                              RankedTensorType type) {
@@ -222,7 +223,7 @@ static Value fromConvOperand(OpBuilder &builder, Location loc, Value value,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Goes from images to what they are padded copies of.
+/// Walks from images to the tensors that they are padded copies of.
 struct PaddingTracer {
   const ConvForm &form;
   PaddedImages images;
@@ -236,7 +237,7 @@ struct PaddingTracer {
         images.axes[*axis] = {size, size};
   }
 
-  /// Takes groups and their channels together.
+  /// Looks through an expansion of channels into groups and their channels.
   bool lookThroughExpansion() {
     auto expand = images.source.getDefiningOp<tensor::ExpandShapeOp>();
     if (!expand)
@@ -254,7 +255,7 @@ struct PaddingTracer {
     return true;
   }
 
-  /// Zeros on both sides.
+  /// Looks through zeros on both sides.
   bool lookThroughPad() {
     auto pad = images.source.getDefiningOp<tensor::PadOp>();
     if (!pad || pad.getNofold() || !isStaticButForBatch(pad.getSourceType()))
@@ -273,7 +274,7 @@ struct PaddingTracer {
     return true;
   }
 
-  /// Elements that were put between zeros.
+  /// Looks through zeros inserted between elements.
   bool lookThroughInsertion(bool mayStuff) {
     auto insert = images.source.getDefiningOp<tensor::InsertSliceOp>();
     if (!insert || !isZeroFilled(insert.getDest()) ||
@@ -292,7 +293,7 @@ struct PaddingTracer {
     return true;
   }
 
-  /// A part of the positions.
+  /// Looks through a slice of the positions.
   bool lookThroughSlice() {
     auto slice = images.source.getDefiningOp<tensor::ExtractSliceOp>();
     if (!slice ||
@@ -319,7 +320,7 @@ private:
            !ShapedType::isDynamicShape(op.getStaticStrides());
   }
 
-  /// Whether `part` is all of `whole` in a dimension.
+  /// Returns true if `part` is all of `whole` in a dimension.
   static bool coversAll(OffsetSizeAndStrideOpInterface op, Value part,
                         Value whole, int64_t dim) {
     if (op.getStaticOffsets()[dim] != 0 || op.getStaticStrides()[dim] != 1)
@@ -328,7 +329,7 @@ private:
     return succeeded(equal) && *equal;
   }
 
-  /// Goes on with `source`, whose elements lie `steps` apart behind `low`.
+  /// Continues with `source`, whose elements lie `steps` apart after `low`.
   void enter(Operation *op, Value source, ArrayRef<int64_t> low,
              ArrayRef<int64_t> steps) {
     images.source = source;
@@ -355,7 +356,7 @@ PaddedImages mlir::remat::getPaddedImages(Value value, const ConvForm &form,
         !tracer.lookThroughInsertion(mayStuff) &&
         !(mayStuff && tracer.lookThroughSlice()))
       break;
-    // Expansions and slices alone are worth nothing.
+    // Expansions and slices alone gain nothing.
     if (tracer.images.isPadded)
       found = tracer.images;
   }
@@ -384,7 +385,7 @@ Value mlir::remat::createConv(OpBuilder &builder, linalg::LinalgOp op,
   auto toOperand = [&](Value value, StringRef digits) {
     return toConvOperand(builder, loc, value, digits, form.rank);
   };
-  // What is overwritten: the memory that is filled with zeros, or memory of its
+  // The destination is the memory that is filled with zeros, or memory of its
   // own.
   Value zeros = getZeroFilled(initial);
   Value destination = toOperand(zeros ? zeros : createEmpty(), form.results);
@@ -397,7 +398,7 @@ Value mlir::remat::createConv(OpBuilder &builder, linalg::LinalgOp op,
                                  form.rank, type);
   if (zeros)
     return result;
-  // Such as a bias, which fuses with what follows.
+  // A bias, for example, which fuses with the consumers.
   auto add = linalg::AddOp::create(builder, loc, TypeRange(type),
                                    ValueRange{initial, result},
                                    ValueRange{createEmpty()});

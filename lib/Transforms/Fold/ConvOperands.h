@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linalg has a convolution for each order of dimensions, remat.conv and its
-// gradients have two. What the images of a convolution are padded with belongs
-// to the convolution.
+// gradients have two. The padding of the images belongs to the convolution.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_FOLD_CONVOPERANDS_H
@@ -15,19 +14,19 @@
 
 namespace mlir::remat {
 
-/// Where the dimensions of a linalg convolution's operands go in those of
-/// remat.conv, one digit for each of them. One dimension in space becomes
-/// the width, groups become one dimension with their channels, and the filters
-/// of depthwise convolutions have one channel.
+/// Maps the dimensions of a linalg convolution's operands to those of
+/// remat.conv, one digit for each of them. One dimension in space becomes the
+/// width, groups become one dimension with their channels, and the filters of
+/// depthwise convolutions have one channel.
 struct ConvForm {
-  /// Dimensions in space of remat.conv.
+  /// The number of remat.conv's dimensions in space.
   unsigned rank;
   bool channelsFirst;
   StringRef images, filters, results;
-  /// Of all dimensions in space.
+  /// For all dimensions in space.
   SmallVector<int64_t> strides = {}, dilations = {};
 
-  /// The axis in space of a dimension with `digit`, if it is one.
+  /// Returns the axis in space of a dimension with `digit`, or nullopt.
   std::optional<unsigned> getAxis(char digit) const {
     return getAxis(digit, channelsFirst ? '2' : '1');
   }
@@ -46,15 +45,15 @@ private:
   }
 };
 
-/// None for another operation, or if a depthwise convolution has several
-/// filters for each channel.
+/// Returns nullopt for any other operation, or if a depthwise convolution has
+/// several filters for each channel.
 std::optional<ConvForm> getConvForm(Operation *op);
 
-/// Whether the library has the types of a convolution on tensors, and a
-/// workspace can be reserved.
+/// Returns true if the library supports the types of a convolution on tensors,
+/// and a workspace can be reserved.
 bool isConvForLibrary(linalg::LinalgOp op);
 
-/// A dimension in space of what a convolution reads: `size` positions, of which
+/// A dimension in space of a convolution's images: `size` positions, of which
 /// low + i * step is element i of `count`, and all others are zero. Elements
 /// may lie outside.
 struct PaddedAxis {
@@ -63,25 +62,25 @@ struct PaddedAxis {
   int64_t high() const { return size - low - (count - 1) * step - 1; }
 };
 
-/// Images, and how zeros lie around and between their elements.
+/// Images, and the zeros around and between their elements.
 struct PaddedImages {
   Value source;
   SmallString<8> digits;
   SmallVector<PaddedAxis> axes;
-  /// Of what pads.
+  /// The locations of the padding operations.
   SmallVector<Location> locs;
-  /// Whether something pads at all, and whether between elements.
+  /// True if there is any padding, and if there is some between elements.
   bool isPadded = false, isStuffed = false;
 };
 
-/// The images that `value` holds, which is read by a convolution of `form`,
-/// before they were padded with zeros. If `mayStuff`, also between elements,
-/// and slices may have been taken afterwards: axes may have a negative `low` or
-/// `high`.
+/// Returns the images that `value`, which a convolution of `form` reads, holds
+/// before they were padded with zeros. If `mayStuff`, also before zeros were
+/// inserted between elements and slices taken afterwards: axes may have a
+/// negative `low` or `high`.
 PaddedImages getPaddedImages(Value value, const ConvForm &form, bool mayStuff);
 
-/// The result of `op`, of that form, by a `ConvT` of `images` and `filters`,
-/// and with the accumulator of `op`, a bias perhaps, added to it.
+/// Creates the result of `op`, of that form, by a `ConvT` of `images` and
+/// `filters`, and adds the accumulator of `op`, such as a bias.
 template <typename ConvT>
 Value createConv(OpBuilder &builder, linalg::LinalgOp op, const ConvForm &form,
                  const PaddedImages &images, Value filters,

@@ -1,8 +1,8 @@
 //===- DropUnusedResults.cpp - Reductions of what is read -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Front ends compute the place of a maximum beside it, read or not. A kernel
-// that carries a place along is many times slower than one of a maximum.
+// Front ends compute the index of a maximum beside it, used or not. A kernel
+// that carries an index along is many times slower than one of a maximum.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"

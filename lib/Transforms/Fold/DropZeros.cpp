@@ -1,9 +1,9 @@
-//===- DropZeros.cpp - Zeros that nothing reads ---------------------------===//
+//===- DropZeros.cpp - Zeros that are never read --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cotangent of a tensor that is put together of slices starts from zeros,
+// The cotangent of a tensor that is assembled from slices starts from zeros,
 // and that of a tensor whose slice is overwritten gets zeros there. Often the
-// slices are all there is, or the zeros are never read: a pass over memory for
+// slices cover the tensor, or the zeros are never read: a pass over memory for
 // nothing, and in a loop over a sequence two launches for each step.
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mlir::remat;
 
 //===----------------------------------------------------------------------===//
-// Slices that are all of a tensor
+// Slices that cover a tensor
 //===----------------------------------------------------------------------===//
 
 static bool isStatic(const TensorPart &part) {
@@ -35,9 +35,9 @@ static bool isStatic(const TensorPart &part) {
 /// More slices than models have would take quadratic time.
 static constexpr size_t kMaxSlices = 64;
 
-/// Whether `first` inserts a slice into a tensor all of which is overwritten by
-/// it and others that do not overlap, before anything reads the result. Others
-/// may read the tensor.
+/// Returns true if `first` inserts a slice into a tensor all of which is
+/// overwritten by it and other slices that do not overlap, before the result
+/// has other uses. The tensor itself may have other users.
 static bool isCoveredBySlices(OpOperand &first) {
   auto type = dyn_cast<RankedTensorType>(first.get().getType());
   if (!type || !type.hasStaticShape())
@@ -69,7 +69,7 @@ static bool isCoveredBySlices(OpOperand &first) {
 // Slices that an iteration reads and the next ones do not
 //===----------------------------------------------------------------------===//
 
-/// Whether the slices of two iterations never overlap.
+/// Returns true if the slices of two iterations never overlap.
 static bool isOfOneIteration(tensor::InsertSliceOp insert, scf::ForOp loop) {
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (!step || !insert.hasUnitStride())
@@ -80,7 +80,7 @@ static bool isOfOneIteration(tensor::InsertSliceOp insert, scf::ForOp loop) {
     auto value = dyn_cast<Value>(offset);
     if (!value || ShapedType::isDynamic(size))
       continue;
-    // What wraps around is as far away.
+    // Wrapping around keeps the distance.
     std::optional<AffineValue> position = values.get(value);
     if (position && std::abs(position->coefficients[0]) == 1 && *step >= size)
       return true;
@@ -88,8 +88,8 @@ static bool isOfOneIteration(tensor::InsertSliceOp insert, scf::ForOp loop) {
   return false;
 }
 
-/// Whether `insert` only puts zeros into the part of the value that `loop`
-/// carries which this iteration reads, and which nothing reads after it.
+/// Returns true if `insert` only puts zeros into the part of the value carried
+/// by `loop` which this iteration reads, and which has no later uses.
 static bool putsUnreadZeros(tensor::InsertSliceOp insert, scf::ForOp loop,
                             unsigned index) {
   BlockArgument carried = loop.getRegionIterArg(index);
@@ -106,7 +106,7 @@ static bool putsUnreadZeros(tensor::InsertSliceOp insert, scf::ForOp loop,
   });
 }
 
-/// The value then is the same in all iterations.
+/// The value is then the same in all iterations.
 static bool dropUnreadZeros(scf::ForOp loop) {
   bool changed = false;
   for (auto [index, yielded] :

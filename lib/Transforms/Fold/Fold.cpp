@@ -1,9 +1,9 @@
 //===- Fold.cpp - Forms that later passes look for ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One after the other, and not as one set of patterns: a product that already
-// writes its result transposed would be rounded with it, and one that is
-// rounded as it stands has other adjoints.
+// The steps run one after the other and not as one set of patterns: a product
+// that already writes its result transposed would be rounded with it, and one
+// that is rounded as it stands has other adjoints.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"

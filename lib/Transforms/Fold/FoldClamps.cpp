@@ -1,8 +1,8 @@
-//===- FoldClamps.cpp - Bounds that an index keeps anyway -----------------===//
+//===- FoldClamps.cpp - Clamps of indices in bounds -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// StableHLO clamps the start of each dynamic slice. Behind the clamp of a
-// loop's counter, nothing knows any more that each iteration has a slice of its
+// StableHLO clamps the start of each dynamic slice. After the clamp of a loop's
+// counter, no analysis knows any more that each iteration has a slice of its
 // own.
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-/// The values that `value` takes as far as `solver` knows.
+/// Returns the values that `value` may take as far as `solver` knows.
 static std::optional<ConstantIntRanges> getRange(const DataFlowSolver &solver,
                                                  Value value) {
   const auto *state =
@@ -26,8 +26,8 @@ static std::optional<ConstantIntRanges> getRange(const DataFlowSolver &solver,
   return state->getValue().getValue();
 }
 
-/// Whether the larger or smaller of `range` and `bound`, as `op` computes it,
-/// is always the first.
+/// Returns true if the maximum or minimum of `range` and `bound`, as `op`
+/// computes it, is always the first.
 static bool isWithin(Operation *op, const ConstantIntRanges &range,
                      const APInt &bound) {
   return llvm::TypeSwitch<Operation *, bool>(op)

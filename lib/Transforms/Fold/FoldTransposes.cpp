@@ -1,9 +1,9 @@
-//===- FoldTransposes.cpp - Products read operands as they lie ------------===//
+//===- FoldTransposes.cpp - Transpositions in indexing maps ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters transpose weights and heads into the order that a matmul wants.
 // Each transposed copy costs a pass over memory, and is one more residual; a
-// product whose maps say the same costs nothing.
+// product whose maps express the same costs nothing.
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
@@ -35,9 +35,9 @@ static bool isProductOnTensors(LinalgOp op) {
          linalg::isaContractionOpInterface(op);
 }
 
-/// Whether a product with these maps is one, and one for a library: each loop
-/// is in two operands at least, and no operand has a batch dimension innermost,
-/// where matrices must be contiguous.
+/// Returns true if a kernel with these maps is a product that a library has:
+/// each loop is in at least two operands, and no operand has a batch dimension
+/// innermost, where matrices must be contiguous.
 static bool isLibraryProduct(ArrayRef<AffineMap> maps) {
   SmallVector<unsigned> uses(maps[0].getNumDims(), 0);
   for (AffineMap map : maps) {
@@ -53,8 +53,8 @@ static bool isLibraryProduct(ArrayRef<AffineMap> maps) {
          });
 }
 
-/// Whether `operand` is a batch of matrices, its batch dimensions collapsed
-/// into one, and transposed before that.
+/// Returns true if `operand` is a batch of matrices that was transposed before
+/// its batch dimensions were collapsed into one.
 static bool isCollapsedTranspose(OpOperand *operand) {
   auto product = dyn_cast<LinalgOp>(operand->getOwner());
   auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
@@ -75,8 +75,9 @@ static bool isCollapsedTranspose(OpOperand *operand) {
   return true;
 }
 
-/// The maps of `product` if it reads the source of a copy by `map` in place of
-/// `input`, which is that copy; none if a library has no such product.
+/// Returns the maps of `product` if it reads the source of a copy by `map` in
+/// place of `input`, which is that copy, or nullopt if a library has no such
+/// product.
 static std::optional<SmallVector<AffineMap>>
 getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
@@ -87,8 +88,8 @@ getMapsInPlace(LinalgOp product, OpOperand &input, AffineMap map) {
   return maps;
 }
 
-/// Returns, of the copy by `map` of a slice, the permutation by which it reads
-/// a slice of the source: the slices have no dimensions that `slice` drops.
+/// Returns the permutation by which a slice of the copy by `map` reads a slice
+/// of the source: the slices do not have the dimensions that `slice` drops.
 static SmallVector<int64_t> getOrderInSlice(tensor::ExtractSliceOp slice,
                                             AffineMap map) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
@@ -103,8 +104,8 @@ static SmallVector<int64_t> getOrderInSlice(tensor::ExtractSliceOp slice,
   return order;
 }
 
-/// Returns true if all that reads `value`, also after names and in regions,
-/// reads the source of a copy by `map` in place of that, which `value` is.
+/// Returns true if all consumers of `value`, a copy by `map`, also after names
+/// and in regions, can read the source of the copy in its place.
 static bool isReadInPlace(Value value, AffineMap map) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Value passed =
@@ -139,8 +140,8 @@ static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
   IRMapping mapping;
   op->getRegion(0).cloneInto(&product.getRegion(), mapping);
   copyAttributes(op, product);
-  // A `linalg.matvec` stays what it is where the transpose is in another region
-  // than the product, and must not add up in another order there.
+  // A `linalg.matvec` keeps its form where the transpose is in another region
+  // than the product, and must not add up in another order here.
   keepReductionOrder(op, product);
   return product;
 }
@@ -171,8 +172,8 @@ struct FoldIntoOperand : OpInterfaceRewritePattern<LinalgOp> {
   }
 };
 
-/// Cuts a slice from what is transposed rather than from the copy, of which a
-/// loop over slices would keep the whole.
+/// Takes a slice of the transposed tensor's source rather than of the copy,
+/// which a loop over slices would keep as a whole.
 struct FoldIntoSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -208,7 +209,7 @@ struct FoldIntoSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Lets a product write its result in the order in which it is wanted.
+/// Lets a product write its result in the order that its consumer wants.
 struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -239,8 +240,8 @@ struct FoldIntoResult : OpInterfaceRewritePattern<LinalgOp> {
   }
 };
 
-/// A reshape by way of fewer dimensions that only moves those of size 1, as one
-/// that drops them and one that adds them.
+/// Splits a reshape by way of fewer dimensions that only moves those of size 1
+/// into one that drops them and one that adds them.
 struct SplitUnitReshape : OpRewritePattern<tensor::ExpandShapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -288,7 +289,7 @@ void mlir::remat::populateFoldTransposesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<FoldIntoOperand, FoldIntoResult, FoldIntoSlice>(context);
   populateSplitUnitReshapePatterns(patterns);
-  // Gives the batch its own loops back, and cleans up after that.
+  // Restores the batch's own loops, and cleans up after that.
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
                                                     isCollapsedTranspose);
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);

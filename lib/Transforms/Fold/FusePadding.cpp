@@ -1,4 +1,4 @@
-//===- FusePadding.cpp - Convolutions that pad by themselves --------------===//
+//===- FusePadding.cpp - Convolutions with padding of their own -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Front ends pad with an operation of its own. The padded image is then one
@@ -26,8 +26,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// Transposed convolutions first: as padded ones they would keep zeros between
-/// elements.
+/// Transposed convolutions go first: as padded ones they would keep zeros
+/// between elements.
 struct FusePadding : OpInterfaceRewritePattern<linalg::LinalgOp> {
   FusePadding(MLIRContext *context, unsigned mostDims)
       : OpInterfaceRewritePattern(context), mostDims(mostDims) {}
@@ -56,9 +56,9 @@ private:
   unsigned mostDims;
 };
 
-/// What is found is the same wherever names and borders of regions stand: sums
-/// of a transposed convolution have another order than those of its stuffed
-/// image.
+/// The match does not depend on where names and borders of regions stand, as
+/// the sums of a transposed convolution have another order than those of its
+/// stuffed image.
 void raiseTransposedConvsIn(Operation *function, unsigned mostDims) {
   PlainCopy plain(function);
   SmallVector<linalg::LinalgOp> convolutions;

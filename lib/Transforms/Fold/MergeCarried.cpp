@@ -1,4 +1,4 @@
-//===- MergeCarried.cpp - Values that loops and branches carry twice ------===//
+//===- MergeCarried.cpp - Equal values that loops and branches carry ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's canonicalization finds them by comparing every two values, which
@@ -16,18 +16,18 @@ using namespace mlir;
 using namespace mlir::remat;
 
 namespace {
-/// What a value starts from and goes on as: by which operation, and what.
+/// The operands that a value is forwarded from: their operations and values.
 using Sources = SmallVector<std::pair<Operation *, const void *>>;
 
 /// Replaces uses of all of `inputs`, of one block or operation, but the first
-/// with each list of sources. Returns whether there were any.
+/// with each list of sources. Returns true if there were any.
 bool mergeEqual(ValueRange inputs,
                 const RegionBranchInverseSuccessorMapping &operandsOf) {
   std::map<Sources, Value> firsts;
   bool changed = false;
   for (Value input : inputs) {
     auto it = operandsOf.find(input);
-    // The counter of a loop comes from nowhere.
+    // The counter of a loop has no sources.
     if (it == operandsOf.end() || input.use_empty())
       continue;
     Sources sources;
@@ -47,8 +47,8 @@ bool mergeEqual(ValueRange inputs,
 bool merge(Operation *root) {
   bool changed = false;
   root->walk([&](RegionBranchOpInterface op) {
-    // What scf.forall carries is written in place: destinations that start
-    // from one value are two all the same.
+    // Values carried by scf.forall are written in place: destinations that
+    // start from one value still differ.
     if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp,
              scf::ExecuteRegionOp>(op))
       return;
@@ -64,7 +64,8 @@ bool merge(Operation *root) {
 } // namespace
 
 void mlir::remat::mergeCarried(Operation *root) {
-  // Once results of an inner loop are one, what an outer one carries may be.
+  // Once results of an inner loop are merged, values that an outer one carries
+  // may be equal.
   while (merge(root)) {
   }
 }

@@ -1,8 +1,8 @@
-//===- RoundProducts.cpp - A product and its rounding as one --------------===//
+//===- RoundProducts.cpp - Products with a rounded result -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exporters print a product of bf16 as one of f32, and a rounding after it.
-// Taken apart, the result is stored, saved and differentiated in f32, at twice
+// Exporters emit a product of bf16 as one of f32 followed by a rounding. As two
+// operations, the result is stored, saved and differentiated in f32, at twice
 // the bytes, and the adjoints are products of f32.
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ using linalg::LinalgOp;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The only reader of a product, and the aliases of its result on the way.
-/// Where names stand and regions begin must not decide what a product is.
+/// The only user of a product, and the aliases of its result on the way. Names
+/// and borders of regions must not decide what a product is.
 struct Rounding {
   Operation *op = nullptr;
   SmallVector<Value> aliases;
@@ -49,7 +49,7 @@ static Rounding findRounding(LinalgOp product) {
   return {};
 }
 
-/// Whether `product` multiplies numbers of the 16 bits of `type` and starts
+/// Returns true if `product` multiplies numbers of the 16-bit `type` and starts
 /// from zero.
 static bool isProductOf(LinalgOp product, Type type) {
   return product.hasPureTensorSemantics() && isProductOfExtended(product) &&

@@ -1,14 +1,13 @@
-//===- SinkViews.cpp - Views stand where they are read --------------------===//
+//===- SinkViews.cpp - Move views to their first users --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A transposition that products read in place is gone, and a reshape of a
-// reshape is one. Whether a border of a region or equal computations hide such
-// a thing must not decide where the gradient of the source is added up, so that
-// what reads a view sees what it is a view of, and views stand at their first
-// readers.
+// A transposition that products read in place is folded, and so is a reshape of
+// a reshape. Whether a border of a region or equal computations hide such a
+// view must not decide where the gradient of its source is added up. So
+// consumers of a view see its source, and views stand at their first users.
 //
-// Loops and branches read views of the block around them: computed in a loop, a
-// view would be so again and again.
+// Loops and branches use views of the enclosing block: inside a loop, a view
+// would be recomputed by each iteration.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Match/Copies.h"
@@ -37,21 +36,22 @@ using linalg::LinalgOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// What `op` is a view of; null if it is none, or of a size that nobody says.
+/// Returns the operand that `op` is a view of, or null if it is not a view or
+/// its size cannot be computed.
 static OpOperand *getViewed(Operation *op) {
   OpOperand *viewed = getViewedOperand(op);
   return viewed && getViewSizes(op) ? viewed : nullptr;
 }
 
-/// What `view` needs wherever it stands: what it views, and then sizes.
+/// Returns the values that `view` needs: its source, and then sizes.
 static SmallVector<Value> getParts(Operation *view) {
   SmallVector<Value> parts{getViewed(view)->get()};
   llvm::append_range(parts, *getViewSizes(view));
   return parts;
 }
 
-/// Whether `op` stands among the operations of `block`, were there no regions;
-/// if not, in a loop, a branch or another function.
+/// Returns true if `op` would be among the operations of `block` if there were
+/// no regions, and false if it is in a loop, a branch or another function.
 static bool isAmong(Operation *op, Block *block) {
   auto getFlat = [](Block *inner) {
     while (auto region = dyn_cast_or_null<RegionOp>(inner->getParentOp()))
@@ -61,7 +61,7 @@ static bool isAmong(Operation *op, Block *block) {
   return getFlat(op->getBlock()) == getFlat(block);
 }
 
-/// Whether a view, perhaps behind borders, reads `value`.
+/// Returns true if a view, perhaps in a region, uses `value`.
 static bool isReadByView(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     Value passed = getPassedOn(use);
@@ -70,16 +70,16 @@ static bool isReadByView(Value value) {
   });
 }
 
-/// Whether a product may write `view` in place of its result, if no border
-/// comes between them.
+/// Returns true if a product may write `view` in place of its result, if no
+/// border comes between them.
 static bool isWrittenByProduct(Operation *view) {
   auto product = getViewed(view)->get().getDefiningOp<LinalgOp>();
   return product && linalg::isaContractionOpInterface(product) &&
          product->hasOneUse() && !isReadByView(view->getResult(0));
 }
 
-/// Whether `use`, of what `view` makes, is gone once patterns have run: its
-/// owner reads what is viewed.
+/// Returns true if `use`, of the result of `view`, will be folded by patterns:
+/// its owner can read the view's source.
 static bool isFolded(OpOperand &use, Operation *view) {
   Operation *reader = use.getOwner();
   if (std::optional<Read> copied = getCopied(dyn_cast<LinalgOp>(view)))
@@ -90,13 +90,14 @@ static bool isFolded(OpOperand &use, Operation *view) {
           reader->getResult(0).getType() == getViewed(view)->get().getType());
 }
 
-/// What a name or region makes of `use`; null if it is read by neither.
+/// Returns the value that a name or region passes `use` on as, or null for any
+/// other use.
 static Value getPassedInside(OpOperand &use) {
   return isa<NameOp, RegionOp>(use.getOwner()) ? getPassedOn(use) : Value();
 }
 
-/// Whether something behind names and in regions folds `view`, which `value` is
-/// there.
+/// Returns true if a consumer after names and in regions folds `view`, which
+/// `value` is there.
 static bool isFoldedBehind(Value value, Operation *view) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Value passed = getPassedInside(use);
@@ -108,7 +109,7 @@ static bool isFoldedBehind(Value value, Operation *view) {
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// The same view of other parts, where `builder` stands.
+/// Creates the same view of other parts at the insertion point of `builder`.
 static Operation *viewAs(OpBuilder &builder, Operation *view,
                          ArrayRef<Value> parts) {
   IRMapping mapping;
@@ -126,20 +127,20 @@ static Operation *viewAs(OpBuilder &builder, Operation *view,
   return builder.clone(*view, mapping);
 }
 
-/// Inputs of `region` for all of `values`: its arguments.
+/// Adds `values` to the inputs of `region` and returns the arguments.
 static SmallVector<Value> addInputs(RegionOp region, ArrayRef<Value> values) {
   return llvm::map_to_vector(
       values, [&](Value value) -> Value { return addInput(region, value); });
 }
 
-/// The uses that `value` has now: what is done for one may add others.
+/// Returns the current uses of `value`, as rewriting one may add others.
 static SmallVector<std::pair<Operation *, unsigned>> collectUses(Value value) {
   return llvm::map_to_vector(value.getUses(), [](OpOperand &use) {
     return std::pair(use.getOwner(), use.getOperandNumber());
   });
 }
 
-/// Names what `name` names a view of; returns a view of that.
+/// Names the source of the view that `name` names and returns a view of that.
 static Operation *sinkBehind(NameOp name, Operation *view) {
   OpBuilder builder(name);
   IRMapping mapping;
@@ -154,8 +155,8 @@ static Operation *sinkBehind(NameOp name, Operation *view) {
   return behind;
 }
 
-/// Makes `region` take what its operand `index` is a view of; returns the view
-/// inside.
+/// Makes `region` take the source of the view that is its operand `index`, and
+/// returns the view inside.
 static Operation *sinkInto(RegionOp region, unsigned index, Operation *view) {
   SmallVector<Value> parts = addInputs(region, getParts(view));
   auto builder = OpBuilder::atBlockBegin(region.getBodyBlock());
@@ -165,19 +166,20 @@ static Operation *sinkInto(RegionOp region, unsigned index, Operation *view) {
   return inside;
 }
 
-/// Makes `region` return what its result `index` is a view of; returns the view
-/// outside.
+/// Makes `region` return the source of the view that is its result `index`, and
+/// returns the view outside.
 static Operation *sinkOutOf(RegionOp region, unsigned index, Operation *view) {
   auto getOutside = [&](Value part) -> Value {
     if (auto argument = dyn_cast<BlockArgument>(part);
         argument && argument.getOwner() == region.getBodyBlock())
       return region.getInputs()[argument.getArgNumber()];
-    // Behind the outputs there are, if it is none of them.
+    // After the existing outputs, if it is not one of them.
     Value output = addOutput(region, part);
     region = output.getDefiningOp<RegionOp>();
     return output;
   };
-  // Each new output makes another region; the second time none is new.
+  // Each new output creates another region; the second time there is no new
+  // one.
   SmallVector<Value> parts = getParts(view);
   llvm::for_each(parts, getOutside);
   parts = llvm::map_to_vector(parts, getOutside);
@@ -188,8 +190,8 @@ static Operation *sinkOutOf(RegionOp region, unsigned index, Operation *view) {
   return outside;
 }
 
-/// Makes what folds `view`, behind the name or in the region that `use` passes
-/// it to, read a view of `parts`, which is `here` where `use` is.
+/// Makes consumers that fold `view`, after the name or in the region that `use`
+/// passes it to, read a view of `parts`, which is `here` at `use`.
 static void sinkForFolding(OpOperand &use, Operation *view,
                            SmallVector<Value> parts, Value here) {
   Value passed = getPassedInside(use);
@@ -209,8 +211,8 @@ static void sinkForFolding(OpOperand &use, Operation *view,
     sinkForFolding(owner->getOpOperand(index), view, parts, here);
 }
 
-/// Moves `view` in front of the loops and branches that `first`, which makes
-/// the same, does not stand in: without regions they would be one operation.
+/// Moves `view` in front of the loops and branches that do not contain `first`,
+/// an equal view: without regions they would be one operation.
 static void hoist(Operation *view, Operation *first) {
   Operation *around = view;
   while (!isAmong(around, first->getBlock()))
@@ -241,7 +243,7 @@ static void hoist(Operation *view, Operation *first) {
   view->erase();
 }
 
-/// Moves each view of `block` in a loop or branch that stands before that, too.
+/// Hoists each view in a loop or branch of `block` that repeats one before it.
 static void hoistRepeated(Block &block) {
   EqualValues equal(block);
   SmallVector<std::pair<Operation *, Operation *>> repeated;
@@ -254,9 +256,9 @@ static void hoistRepeated(Block &block) {
     hoist(view, first);
 }
 
-/// Lets what reads `view`, on the other side of borders, see what it views; in
-/// loops and branches, what folds the view. Views on the other side, which
-/// others may read, go to `worklist`.
+/// Lets consumers of `view` on the other side of borders see its source; in
+/// loops and branches, only consumers that fold the view. Views on the other
+/// side, which may have other users, are added to `worklist`.
 static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
   Block *block = view->getBlock();
   if (isWrittenByProduct(view))
@@ -278,8 +280,8 @@ static void sink(Operation *view, SmallVectorImpl<Operation *> &worklist) {
     view->erase();
 }
 
-/// Moves the views of each block right before their first readers there; those
-/// of one reader stand in the order in which it reads them.
+/// Moves the views of each block right before their first users there; those of
+/// one user are in the order of its operands.
 static void placeViews(Block &block) {
   for (Operation &op : block)
     if (!isa<LinalgOp>(op))
@@ -321,7 +323,7 @@ struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
     for (Region &region : getOperation()->getRegions())
       for (Block &block : region)
         hoistRepeated(block);
-    // The last one first: a view of a view goes before that.
+    // The last one first: the source of a view, if a view, goes before it.
     SmallVector<Operation *> worklist;
     getOperation()->walk([&](Operation *op) {
       if (getViewed(op))
@@ -329,7 +331,7 @@ struct SinkViewsPass : mlir::remat::impl::SinkViewsPassBase<SinkViewsPass> {
     });
     while (!worklist.empty())
       sink(worklist.pop_back_val(), worklist);
-    // Borders that nothing passes any more are no readers.
+    // Inputs and outputs of regions without uses do not count as users.
     RewritePatternSet patterns(&getContext());
     RegionOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

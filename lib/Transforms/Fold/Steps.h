@@ -1,7 +1,7 @@
-//===- Steps.h - What the passes of this folder do in turn ------*- C++ -*-===//
+//===- Steps.h - Rewrites that this folder's passes run ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each changes what is in `root`.
+// Each rewrites the operations in `root`.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_FOLD_STEPS_H
@@ -14,11 +14,11 @@ class DominanceInfo;
 class Operation;
 namespace remat {
 
-// Of `remat-canonicalize`.
+// Called by `remat-canonicalize`.
 void mergeCarried(Operation *root);
 void mergeCommonSubexpressions(Operation *root, DominanceInfo &dominance);
 
-// Of `remat-fold`. They fail where upstream's analysis or driver does.
+// Called by `remat-fold`. They fail if upstream's analysis or driver does.
 LogicalResult foldClamps(Operation *root);
 LogicalResult dropUnusedResults(Operation *root);
 LogicalResult roundProducts(Operation *root);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Front ends write a transposed convolution as one of stride 1 that reads an
-// image with zeros between its elements, with filters that are mirrored. Most
-// of its products are with zeros, and the stuffed image is one more residual. A
-// transposed convolution is the cotangent of a convolution's images: there is
-// an operation for that.
+// image with zeros between its elements, with mirrored filters. Most of its
+// products are with zeros, and the stuffed image is one more residual. A
+// transposed convolution is the cotangent of a convolution's images, and there
+// is an operation for that.
 //===----------------------------------------------------------------------===//
 
 #include "TransposedConv.h"
@@ -26,7 +26,8 @@ using namespace mlir::remat;
 // Mirrored copies
 //===----------------------------------------------------------------------===//
 
-/// An index in the body of `op`, as a function of the position of the result.
+/// Returns an index in the body of `op` as a function of the position of the
+/// result.
 static AffineExpr getExpression(linalg::GenericOp op, Value index) {
   MLIRContext *context = op.getContext();
   if (std::optional<int64_t> constant = getConstantIntValue(index))
@@ -43,8 +44,8 @@ static AffineExpr getExpression(linalg::GenericOp op, Value index) {
   return *from - getAffineDimExpr(position.getDim(), context);
 }
 
-/// Whether `map` goes from all positions of one shape to all of another, in the
-/// order of dimensions that it gives, in some of them from the end.
+/// Returns true if `map` maps all positions of one shape to all of another, in
+/// the order of dimensions that it gives, in some of them from the end.
 static bool isMirroring(AffineMap map, ArrayRef<int64_t> from,
                         ArrayRef<int64_t> to) {
   llvm::SmallBitVector isRead(from.size());
@@ -69,8 +70,8 @@ static bool isMirroring(AffineMap map, ArrayRef<int64_t> from,
   return true;
 }
 
-/// What the result of `op` is a mirrored copy of: a kernel that reads nothing
-/// but a tensor at positions that it computes.
+/// Returns the tensor that the result of `op` is a mirrored copy of, for a
+/// kernel that only reads a tensor at computed positions.
 static std::optional<Read> getMirrored(linalg::GenericOp op) {
   if (!op || op.getNumDpsInputs() != 0 || op.getNumResults() != 1 ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
@@ -109,7 +110,8 @@ static Read lookThroughMirrors(Read read) {
   }
 }
 
-/// A tensor of `type` that holds what `read` reads, copied only if it must.
+/// Returns a tensor of `type` with the elements that `read` reads, copied only
+/// if necessary.
 static Value materialize(OpBuilder &builder, Location loc, const Read &read,
                          RankedTensorType type) {
   ArrayRef<int64_t> shape = type.getShape();
@@ -118,7 +120,7 @@ static Value materialize(OpBuilder &builder, Location loc, const Read &read,
   for (auto [dim, size] : llvm::enumerate(shape))
     inOrder.push_back(size == 1 ? builder.getAffineConstantExpr(0)
                                 : builder.getAffineDimExpr(dim));
-  // Along a dimension of size 1 there is one position, whatever its name.
+  // A dimension of size 1 has one position, whatever its name.
   SmallVector<AffineExpr> results;
   for (auto [size, result] :
        llvm::zip_equal(source.getShape(), read.map.getResults()))
@@ -176,9 +178,8 @@ static Value materialize(OpBuilder &builder, Location loc, const Read &read,
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// Where the filters of the convolution whose images' cotangent is `op` lie in
-/// those of `op`: mirrored in space, and what is a channel of one is a filter
-/// of the other.
+/// Returns how the convolution whose images' cotangent is `op` reads the
+/// filters of `op`: mirrored in space, with channels and filters exchanged.
 static Read readBackward(linalg::LinalgOp op, const ConvForm &form) {
   Value filters = op->getOperand(1);
   ArrayRef<int64_t> shape =
@@ -190,7 +191,7 @@ static Read readBackward(linalg::LinalgOp op, const ConvForm &form) {
     results.push_back(form.getFilterAxis(digit) ? shape[dim] - 1 - position
                                                 : position);
   }
-  // Of groups with one channel and one filter there is nothing to exchange.
+  // Groups with one channel and one filter have nothing to exchange.
   size_t filter = form.filters.rfind(form.filter());
   size_t channel = form.filters.find(form.filterChannel());
   if (filter != StringRef::npos && channel != StringRef::npos)
@@ -233,8 +234,8 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
   Read backward = readBackward(op, *form);
   RankedTensorType filterType = getReadType(backward);
   Read filters = lookThroughMirrors(backward);
-  // With stride 1 it is a padded convolution as well: of both forms, the one
-  // that reads its filters without a copy.
+  // With stride 1 it is a padded convolution as well. The form that reads its
+  // filters without a copy is preferred.
   if (!images.isStuffed &&
       (filters.source == op->getOperand(1) || isMirrored(filters)))
     return {};
@@ -252,7 +253,7 @@ Value mlir::remat::raiseTransposedConv(OpBuilder &builder,
        llvm::zip_equal(images.axes, allTaps, allOutputs, form->dilations)) {
     int64_t span = dilation * (taps - 1) + 1;
     int64_t low = span - 1 - padded.low;
-    // Zeros in front that no element reaches.
+    // Zeros in front that no filter reaches.
     if (low < 0 || taps == 0 || padded.count == 0)
       return {};
     int64_t needed = (padded.count - 1) * padded.step + span;

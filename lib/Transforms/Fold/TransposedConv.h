@@ -8,8 +8,9 @@
 namespace mlir::remat {
 
 /// If `op` is a convolution of images between whose elements there are zeros,
-/// as front ends write transposed convolutions: its result by the operation
-/// that reads the elements alone. Null for any other operation.
+/// as front ends write transposed convolutions, returns its result by the
+/// operation that reads the elements alone. Returns null for any other
+/// operation.
 Value raiseTransposedConv(OpBuilder &builder, linalg::LinalgOp op);
 
 } // namespace mlir::remat

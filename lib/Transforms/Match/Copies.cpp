@@ -1,8 +1,8 @@
 //===- Copies.cpp - Kernels that only move elements -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Front ends spell a transposition or a broadcast in half a dozen ways; passes
-// that read through them ask here.
+// Front ends write a transposition or a broadcast in half a dozen ways; passes
+// that look through them do so by these functions.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Match/Copies.h"
@@ -32,8 +32,8 @@ std::optional<Read> mlir::remat::getCopied(linalg::LinalgOp op) {
   return Read{op.getDpsInputs()[0], from.compose(inversePermutation(to))};
 }
 
-/// The position of the dimension of `group` that is not of size 1; none if
-/// there is no such, failure if there are several.
+/// Returns the position of the dimension of `group` that is not of size 1,
+/// nullopt if there is none, or failure if there are several.
 static FailureOr<std::optional<int64_t>>
 findOnlyLarge(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
   std::optional<int64_t> found;
@@ -47,8 +47,8 @@ findOnlyLarge(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
   return found;
 }
 
-/// `map` into the operand of a reshape instead of its result; null if the
-/// reshape does more than to add or drop dimensions of size 1.
+/// Returns `map` into the operand of a reshape instead of its result, or null
+/// if the reshape does more than add or drop dimensions of size 1.
 static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
   SmallVector<AffineExpr> results;
   Builder b(reshape->getContext());
@@ -58,11 +58,11 @@ static AffineMap readBeforeReshape(Operation *reshape, AffineMap map) {
       auto large = findOnlyLarge(expand.getResultType().getShape(), group);
       if (failed(large))
         return {};
-      // The only position there is, in the words of the reader.
+      // The only position, as the map that reads the result expresses it.
       results.push_back(map.getResult(*large ? **large : group.front()));
     }
   } else {
-    // Of a result without dimensions there are no groups.
+    // A result without dimensions has no groups.
     auto collapse = cast<tensor::CollapseShapeOp>(reshape);
     results.assign(collapse.getSrcType().getRank(), zero);
     for (auto [i, group] :

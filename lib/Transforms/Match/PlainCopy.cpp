@@ -50,7 +50,7 @@ PlainCopy::PlainCopy(Operation *function) : function(function) {
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa<NameOp, RegionOp>(op))
       add(op->getResults());
-    // Scalars of kernels are in nobody's way.
+    // Scalars in kernels do not matter.
     if (isa<linalg::LinalgOp>(op))
       return WalkResult::skip();
     if (!isa<RegionOp>(op))
@@ -78,9 +78,9 @@ PlainCopy::PlainCopy(Operation *function) : function(function) {
 // Single results
 //===----------------------------------------------------------------------===//
 
-/// Puts what a value of the copy is computed from in the place of `original`:
-/// before transpositions and reshapes of what nothing else reads. The operation
-/// stays in its region, and names of the value stay where they are.
+/// Replaces `original` by the computation of a value of the copy, before
+/// transpositions and reshapes that have no other users. The operation stays in
+/// its region, and names of the value stay where they are.
 void PlainCopy::transplant(Value plain, Value original) {
   Value place = original;
   SmallVector<Operation *> folded;
@@ -117,8 +117,8 @@ void PlainCopy::transplant(Value plain, Value original) {
   replaced.push_back(op->getResult(0));
 }
 
-/// Pairs of values of the copy, `values` or the first ones computed from them,
-/// and of the function's values that they are.
+/// Returns pairs of values of the copy, `values` or the first ones computed
+/// from them, and the function's values that they are equal to.
 SmallVector<std::pair<Value, Value>>
 PlainCopy::findOriginals(llvm::SetVector<Value> values) {
   SmallVector<std::pair<Value, Value>> results;
@@ -135,7 +135,7 @@ PlainCopy::findOriginals(llvm::SetVector<Value> values) {
   llvm::sort(results, [&](const auto &a, const auto &b) {
     return positions.lookup(a.second) < positions.lookup(b.second);
   });
-  // What is only another shape of an earlier one follows from that.
+  // A value that only reshapes an earlier one follows from that.
   DenseSet<Value> earlier;
   llvm::erase_if(results, [&](const auto &pair) {
     bool follows = false;
@@ -158,11 +158,12 @@ void PlainCopy::transplant(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left
+// Cleanup
 //===----------------------------------------------------------------------===//
 
-/// Gives what transplanted operations read instead of the value of `name` that
-/// name. Fails if that is computed from it.
+/// Gives the operands of transplanted operations, instead of the value of
+/// `name`, that name. Fails if no operand is a value that this is computed
+/// from.
 bool PlainCopy::moveName(Operation *name) {
   Value value = lookThroughBorders(name->getOperand(0));
   bool moved = false;
@@ -189,7 +190,8 @@ bool PlainCopy::moveName(Operation *name) {
   return moved;
 }
 
-/// Forgets what transplanted operations read, of those that nothing reads now.
+/// Removes the uses by an erased operation from the operands of transplanted
+/// ones.
 void PlainCopy::forget(Operation *erased) {
   for (Transplanted &there : transplanted) {
     for (Leaf &leaf : there.leaves)
@@ -231,7 +233,7 @@ void PlainCopy::eraseDead(StringRef reason) {
         yielded.push_back(cast<RegionOp>(op).getYield()->getOperand(index));
       if (results.any())
         op = eraseResults(rewriter, op, results);
-      // The region itself, as it is now, where it yields what enters it.
+      // The region itself, in its current form, if it yields one of its inputs.
       push(yielded);
       llvm::BitVector inputs = getUnusedInputs(op);
       SmallVector<Value> gone;

@@ -53,7 +53,7 @@ static bool isMadeAnew(Operation *op) {
          (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
 }
 
-/// Values of the function from which `root` is made.
+/// Collects the values of the function that `root` is computed from.
 void Transplant::collectLeaves(Value root) {
   auto isLeaf = [&](Value value) {
     return !roots.contains(value) && !isMadeAnew(value.getDefiningOp()) &&
@@ -71,8 +71,8 @@ void Transplant::collectLeaves(Value root) {
       });
 }
 
-/// For each leaf, which of its names to read: the one that the function reads
-/// nearest to the place.
+/// Chooses a name for each leaf: the one that the function uses nearest to the
+/// insertion point.
 SmallVector<Value> Transplant::chooseAliases() {
   SmallVector<Value> chosen(leaves.size());
   DenseMap<Value, unsigned> leafOf;
@@ -131,7 +131,8 @@ Value Transplant::route(Value value, Operation *user) {
   return value;
 }
 
-/// `root` of the copy in the function: what is known by now, or its operation.
+/// Returns `root` of the copy in the function: the known value, or a clone of
+/// its operation.
 Value Transplant::make(Value root) {
   walkSources(
       root,
@@ -163,8 +164,8 @@ SmallVector<Value> Transplant::run(ArrayRef<Value> plain,
   roots.insert_range(plain);
   for (Value value : plain)
     collectLeaves(value);
-  // Where a region gets another output, what is held here is replaced along
-  // with it: the operands of an operation that stands nowhere.
+  // Adding an output to a region replaces its results. Holding the values as
+  // operands of a detached operation updates them.
   OperationState state(user->getLoc(),
                        UnrealizedConversionCastOp::getOperationName());
   state.addOperands(chooseAliases());
@@ -189,7 +190,7 @@ SmallVector<Value> Transplant::run(ArrayRef<Value> plain,
 // Several results
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` comes after `other`, as if there were no regions.
+/// Returns true if `op` comes after `other`, as if there were no regions.
 static bool isAfter(Operation *op, Operation *other) {
   for (Block *block = other->getBlock(); block;
        block = block->getParentOp()->getBlock())
@@ -200,7 +201,7 @@ static bool isAfter(Operation *op, Operation *other) {
 
 Operation *PlainCopy::findPlace(Operation *op) {
   for (; op; op = op->getPrevNode()) {
-    // Constants stand anywhere.
+    // Constants may stand anywhere.
     if (isMadeAnew(op) || isa<linalg::FillOp>(op))
       continue;
     for (Value result : op->getResults())
@@ -212,15 +213,15 @@ Operation *PlainCopy::findPlace(Operation *op) {
 }
 
 namespace {
-/// An operand that is to be `value`.
+/// An operand that is to become `value`.
 struct NewUse {
   OpOperand *use;
   Value value;
 };
 } // namespace
 
-/// All that reads `original` after `place`, where it is `now`. What reads it
-/// before that is part of what has been replaced.
+/// Replaces all uses of `original` after `place`, where `now` has its value.
+/// Earlier users are part of the replaced computation.
 void PlainCopy::replaceUsesAfter(Operation *place, Value original, Value now) {
   SmallVector<NewUse> uses;
   SmallVector<std::pair<Value, Value>> worklist{{original, now}};
@@ -268,7 +269,7 @@ void PlainCopy::transplant(ArrayRef<Operation *> ops, Operation *place) {
     }
     tracker.originals[root] = {value};
   }
-  // What is computed in a new way of what has no counterpart in the function.
+  // Values computed in a new way that have no counterpart in the function.
   llvm::SetVector<Value> rewritten;
   for (Operation *reader : readers)
     if (!llvm::is_contained(ops, reader))

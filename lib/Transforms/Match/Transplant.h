@@ -10,27 +10,29 @@
 
 namespace mlir::remat {
 
-/// The operation that has `value` as its result or as an argument of its body.
+/// Returns the operation that has `value` as its result or as an argument of
+/// its body.
 Operation *getOwner(Value value);
 
-/// `original`, its names, and both on other sides of borders.
+/// Returns `original`, its names, and both on other sides of borders.
 SmallVector<Value> collectPassedOn(Value original);
 
-/// What `value` holds in another order or shape; null if it is computed.
+/// Returns the value that `value` holds in another order or shape, or null if
+/// it is computed.
 Value getReordered(Value value, bool withBroadcasts);
 
-/// Computes values of a copy in its function, from values of the function.
+/// Computes values of a copy in its function from values of the function.
 class Transplant {
 public:
-  /// In the block of `user`, with those names of what is read that `user` is
+  /// Uses those names of its operands, in the block of `user`, that `user` is
   /// computed from.
   Transplant(PlainCopy &owner, Operation *user)
       : owner(owner), user(user), builder(user) {}
 
-  /// Computes `plain` values at `point`, each with what it is computed from.
+  /// Computes `plain` values, and the values that they depend on, at `point`.
   SmallVector<Value> run(ArrayRef<Value> plain, Block::iterator point);
 
-  /// `value` in the block of `user`, over the borders in between.
+  /// Routes `value` over the borders in between into the block of `user`.
   static Value route(Value value, Operation *user);
 
 private:

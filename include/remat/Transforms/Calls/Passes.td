@@ -6,25 +6,25 @@
 include "mlir/Pass/PassBase.td"
 
 def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
-  let summary = "make one function of equal layers";
+  let summary = "outline equal layers into one function";
   let description = [{
-    `remat.region`s of which the bodies, policies and types of operands and results
-    are the same, up to labels and locations, become calls of one private function
-    that holds such a region. It is `no_inline`: what comes after this pass
-    differentiates, schedules, packs and lowers it once. `remat-join-calls`,
-    `remat-sink-steps` and `remat-pack-memory` see to it that a call takes
-    about as many bytes as the layer in its place would.
+    `remat.region`s of which the bodies, policies and types of operands and results are
+    the same, up to labels and locations, become calls of one private function that holds
+    such a region. It is `no_inline`: what comes after this pass differentiates,
+    schedules, packs and lowers it once. `remat-join-calls`, `remat-sink-steps` and
+    `remat-pack-memory` see to it that a call takes about as many bytes as the inlined
+    layer would.
 
-    Gradients stay the same, to the bit. So a region stays where it is if
+    Gradients are bitwise the same. So a region stays in place if
 
-    - something in it is computed elsewhere, too (see `remat-differentiate`), or one
-      of its operands is;
-    - two of its operands are the same value, of which a gradient is wanted;
-    - it yields what it also uses otherwise, or the same value twice;
+    - an operation in it, or one that defines an operand, is equal to one elsewhere (see
+      `remat-differentiate`);
+    - two of its operands are the same value, which needs a gradient;
+    - it yields a value that has other uses in it, or the same value twice;
     - types are dynamic.
 
-    Run it where the forward has the form in which it is differentiated: what is
-    an equal layer then had the same context before.
+    Run it when the forward has the form in which it is differentiated: equal
+    layers then had the same context before.
 
     Example:
 
@@ -50,19 +50,19 @@ def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
 }
 
 def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {
-  let summary = "make one function of the forward and the backward of a called one";
+  let summary = "join the forward and the backward of a called function";
   let description = [{
     `remat-differentiate` makes `@f_fwd`, which returns residuals, and `@f_bwd`,
-    which takes them. What is kept between them is decided where both are to be
-    seen (`remat-reuse-results`, `remat-plan-functions`, `remat-fuse`): in
-    `@f_joint`, which has the bodies of both and takes and returns what they do,
-    but for residuals. `@f_fwd` and `@f_bwd` are declarations until
-    `remat-split-calls`, with the attribute `remat.joint`; a `none` leads from
-    each call of the one to that of the other.
+    which takes them. Residuals are chosen where both are visible
+    (`remat-reuse-results`, `remat-plan-functions`, `remat-fuse`): in
+    `@f_joint`, which has the bodies of both, and their arguments and results
+    except for residuals. `@f_fwd` and `@f_bwd` are declarations until
+    `remat-split-calls`, with the attribute `remat.joint`; a `none` value
+    connects each call of the forward with that of the backward.
 
-    Two functions are a pair if all calls of the backward read results of a call of
-    the forward directly, and if nothing else refers to either. Others stay as they
-    are, such as those of which residuals go through tapes.
+    Two functions are a pair if all calls of the backward read results of a call of the
+    forward directly, and if neither has other uses. Others stay as they are, such as
+    those whose residuals go through tapes.
 
     Example:
 
@@ -88,16 +88,16 @@ def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {
 }
 
 def SplitCalls : Pass<"remat-split-calls", "::mlir::ModuleOp"> {
-  let summary = "take the forward and the backward of a called function apart again";
+  let summary = "split a joint function into its forward and its backward";
   let description = [{
-    The inverse of `remat-join-calls`: the operations after `remat.begin_backward`
-    of a joint function become `@f_bwd`, the others `@f_fwd`, and both get bodies
-    and types again. A forward value that the backward reads is a residual: a
-    result of the one, an argument of the other. Constants, views and tensors
-    without contents are recomputed, and a result of the function that the backward
-    reads is not returned twice.
+    The inverse of `remat-join-calls`: the operations after `remat.begin_backward` of a
+    joint function become the body of `@f_bwd`, the others that of `@f_fwd`, and the types
+    of both follow. A forward value that the backward reads is a residual: a result of the
+    forward, an argument of the backward. Constants, views and tensors without contents
+    are recomputed, and a result of the function that the backward reads is not returned
+    twice.
 
-    Run it when nothing changes what is saved any more.
+    Run it when the residuals are final.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

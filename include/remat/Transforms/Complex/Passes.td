@@ -8,18 +8,19 @@ include "mlir/Pass/PassBase.td"
 def SplitComplexPass : Pass<"remat-split-complex"> {
   let summary = "complex tensors as two real ones";
   let description = [{
-    Replaces a complex tensor by the tensors of its real and its imaginary parts:
-    in kernels, views, constants, loops, branches and regions. A product of two
-    complex matrices becomes four of real ones, and operations on complex numbers
-    what they are made of (`-convert-complex-to-standard`), so that what follows
-    sees real numbers only, differentiates them and finds products for a library.
-    The absolute value has the derivative 0 at 0.
+    Replaces a complex tensor by the tensors of its real and its imaginary parts: through
+    kernels, views, constants, loops, branches and regions. A product of two complex
+    matrices becomes four of real ones, and operations on complex numbers are expanded
+    (`-convert-complex-to-standard`), so that later passes see real numbers only,
+    differentiate them and find products for a library. The absolute value has the
+    derivative 0 at 0.
 
-    Arguments and results of functions stay complex: what arrives is taken apart
-    behind the border, what leaves is put together before it. There is no gradient
-    of an argument that is complex; a parameter has to be two tensors.
+    Arguments and results of functions stay complex: arguments are split after the
+    function's entry, results are put together before its return. There is no gradient of
+    an argument that is complex; a parameter has to be two tensors.
 
-    Run it after `remat-decompose` and inlining, which leave fewer borders.
+    Run it after `remat-decompose` and inlining, which leave fewer functions and
+    loops.
 
     Example:
 

@@ -1,4 +1,4 @@
-//===- DecomposableOpInterface.h - Operations in parts ----------*- C++ -*-===//
+//===- DecomposableOpInterface.h - Decomposable operations ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_H
 #define REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_H
@@ -9,11 +9,10 @@
 #include "remat/Transforms/Decompose/DecomposableOpInterface.h.inc"
 
 namespace mlir::remat {
-/// Replaces every operation in `root` that is decomposable, from the inside
-/// out, and what comes of it, likewise.
+/// Decomposes every decomposable operation in `root`, innermost first, and the
+/// operations that this creates.
 void decomposeIn(Operation *root);
-/// Registers the decompositions of loops of scf and of operations of tensor and
-/// linalg.
+/// Registers the decompositions of operations of scf, tensor and linalg.
 void registerDecomposableExternalModels(DialectRegistry &registry);
 } // namespace mlir::remat
 

@@ -1,4 +1,4 @@
-//===- DecomposableOpInterface.td - Operations in parts ---*- tablegen -*-===//
+//===- DecomposableOpInterface.td - Decomposable operations *- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_TD
 #define REMAT_TRANSFORMS_DECOMPOSE_DECOMPOSABLEOPINTERFACE_TD
@@ -8,10 +8,10 @@ include "mlir/IR/OpBase.td"
 def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   let cppNamespace = "::mlir::remat";
   let description = [{
-    An operation that training replaces by others before it looks at it, such as
-    a loop or a branch of a dialect of its own by `scf.for` or `scf.if`. It is
-    differentiated through its body then, the body's values are saved or
-    computed again by the policies of the regions in and around it, and random
+    An operation that training replaces by others before it is analyzed, such as
+    a loop or a branch of a third dialect by `scf.for` or `scf.if`. It is then
+    differentiated through its body, the body's values are saved or
+    rematerialized by the policies of the regions in and around it, and random
     generators, tapes, fusion and memory planning work in it: all of these know
     the loops and branches of `scf`.
 
@@ -19,12 +19,12 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     (`remat::registerDecomposableExternalModels`): `scf.forall`, `scf.parallel`,
     `tensor.scatter`, `tensor.gather`, `tensor.generate` and others. A third
     party's dialect implements it in the same way. An operation needs this
-    interface or `DifferentiableOpInterface`; of one that has both, the other is
-    never asked.
+    interface or `DifferentiableOpInterface`; if it has both, this one takes
+    precedence.
 
-    Upstream's `linalg::AggregatedOpInterface` is another thing: an aggregate
-    stays one operation until it is decided what the backward keeps, and has a
-    derivative as a whole.
+    Upstream's `linalg::AggregatedOpInterface` is different: an aggregate stays
+    one operation until the residuals are chosen, and has a derivative as a
+    whole.
 
     Example, for an operation `my.repeat` with a number of iterations, initial
     values and a body of one block that ends in a `my.yield`:
@@ -46,14 +46,16 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        Replaces this operation, by `rewriter`, which stands in front of it. Any
-        rewrite pattern's body will do. What it makes may be decomposable, too;
-        decomposable operations in its regions have been replaced before. The
-        dialects of what it makes are dependent dialects of this operation's.
+        Replaces this operation. The insertion point of `rewriter` is in front
+        of it, and the body of any rewrite pattern will do. The new operations
+        may be decomposable, too; decomposable operations in the regions have
+        been replaced before. The dialects of the new operations are dependent
+        dialects of this operation's dialect.
 
-        The driver gives the phase of this operation to all that is made for it,
-        and its other discardable attributes to what replaces its first result.
-        On failure nothing has been changed, and the operation stays.
+        The driver gives the phase of this operation to all new operations, and
+        its other discardable attributes to the one that replaces its first
+        result. On failure nothing may have been changed, and the operation
+        stays.
       }], "::llvm::LogicalResult", "decompose",
       (ins "::mlir::PatternRewriter &":$rewriter)>,
   ];

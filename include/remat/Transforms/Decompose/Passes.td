@@ -6,19 +6,19 @@
 include "mlir/Pass/PassBase.td"
 
 def DecomposePass : Pass<"remat-decompose"> {
-  let summary = "replace operations by what they are made of";
+  let summary = "expand operations into loops, branches and kernels";
   let description = [{
     Replaces operations with `DecomposableOpInterface`, from the inside out:
-    loops and branches of other dialects by those of `scf`, which all passes
-    behind this one know, and operations on tensors by kernels. Run it before
-    inlining and before random generators are threaded, so that both reach into
-    the bodies. `remat-check-indices`, `remat-fuse` and `remat-differentiate`
-    begin with the same.
+    loops and branches of other dialects by those of `scf`, which all later
+    passes know, and operations on tensors by kernels. Run it before inlining
+    and before random generators are threaded, so that both reach into the
+    bodies. `remat-check-indices`, `remat-fuse` and `remat-differentiate` start
+    with the same rewrite.
 
     | upstream's | becomes |
     |---|---|
     | `scf.forall` that inserts slices, `scf.parallel` with results, `tensor.scatter` | a nest of `scf.for` |
-    | `tensor.generate`, `tensor.gather`, `tensor.pad` with another value than a constant | `linalg.generic` |
+    | `tensor.generate`, `tensor.gather`, `tensor.pad` whose value is not a constant | `linalg.generic` |
     | `tensor.bitcast` | `arith.bitcast` |
     | `arith.constant` of no elements | `tensor.empty` |
     | `linalg.pack`, `linalg.unpack` | transpositions, views, `tensor.pad` |

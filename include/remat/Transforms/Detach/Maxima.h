@@ -7,7 +7,7 @@ namespace mlir {
 class Operation;
 namespace remat {
 
-/// Detaches maxima in `root` that results do not depend on, and returns whether
+/// Detaches maxima in `root` that no result depends on, and returns true if
 /// there were any.
 bool detachMaxima(Operation *root);
 

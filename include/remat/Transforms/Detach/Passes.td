@@ -8,17 +8,16 @@ include "mlir/Pass/PassBase.td"
 def DetachMaximaPass : Pass<"remat-detach-maxima"> {
   let summary = "maxima that no result depends on have no gradient";
   let description = [{
-    `m + log(sum(exp(x - m)))` and `d - log(sum(exp(d)))` with `d = x - m` are the
-    same for any m: the maximum of x in its place only keeps `exp` in range. Its
-    gradient is zero, but the backward does not know, and searches for the
-    maximum once more, to add up terms that cancel. This pass says so by a
-    `remat.stop_gradient` between the maximum and its readers.
+    `m + log(sum(exp(x - m)))` and `d - log(sum(exp(d)))` with `d = x - m` are the same
+    for any m: choosing the maximum of x only keeps `exp` in range. Its gradient is zero,
+    but without this pass the backward locates the maximum once more, to add up terms that
+    cancel. The pass puts a `remat.stop_gradient` between the maximum and its users.
 
-    Whether results depend on a maximum follows from the arithmetic: if it were t
-    larger, each number would be by a multiple of t larger, or by a power of e^t
-    times as large, or the same. The analysis follows the maximum through kernels,
-    however these are split, sums along rows, reshapes, names and regions, to
-    where everything is the same; at anything else the maximum stays as it is.
+    Whether results depend on a maximum follows from the arithmetic: if it were larger by
+    t, each number computed from it would grow by a multiple of t, be scaled by a power of
+    e^t, or stay the same. The analysis follows the maximum through kernels, however these
+    are split, sums along rows, reshapes, names and regions, until all numbers stay the
+    same; at any other operation it gives up, and the maximum keeps its gradient.
 
     Run before fusion, after `remat-raise-softmax`. No value of the forward changes.
 
@@ -28,7 +27,7 @@ def DetachMaximaPass : Pass<"remat-detach-maxima"> {
     %m = linalg.reduce { arith.maximumf } ins(%x : tensor<4x8xf32>) outs(%low : tensor<4xf32>) dimensions = [1]
     ```
 
-    gets, for all its readers,
+    gets, for all its users,
 
     ```mlir
     %d = remat.stop_gradient %m : tensor<4xf32>
@@ -41,22 +40,22 @@ def DetachMeansPass : Pass<"remat-detach-means"> {
   let summary = "stop the gradient of the mean in a variance";
   let description = [{
     The sum of `(x - m) * (x - m)` over elements of which `m` is the mean has a
-    derivative of zero by `m`: it is least there. A `remat.stop_gradient` on the
-    mean says so. The backward would otherwise add up `c * (x - m)` to find it,
-    after the sums by which it finds `c`: each norm would read `x` once more.
+    derivative of zero with respect to `m`, as it is minimal there. A
+    `remat.stop_gradient` on the mean says so. The backward would otherwise add
+    up `c * (x - m)` for it, after the sums that `c` is computed from: each norm
+    would read `x` once more.
 
-    The mean is a sum over the same elements, divided by their number or times
-    its reciprocal; roundings, names and borders of regions may stand in between.
-    The square is a product or a power; constant factors may follow it. Differences that
-    something else reads as well, as in most layer norms, are computed twice, once for the sum:
-    fusion makes nothing of the second computation but registers.
+    The mean is a sum over the same elements, divided by their number or times its reciprocal;
+    roundings, names and borders of regions may stand in between. The square is a product or a
+    power; constant factors may follow it. Differences that have other users, as in most layer
+    norms, are computed twice, once for the sum: fusion keeps the second computation in registers.
 
-    What stays: weighted sums, means over other elements, and sums
-    divided by another number; sizes that are not known. Differences that leave a region
-    before they are squared or added up are computed again behind it.
+    Left alone are weighted sums, means over other elements, sums divided by another
+    number, and sizes that are not known. Differences that leave a region before they are
+    squared or added up are recomputed after it.
 
-    Run before fusion and differentiation. No value of the forward changes; gradients
-    lose a term that is zero but for its rounding.
+    Run before fusion and differentiation. No value of the forward changes; gradients lose
+    a term that is zero up to rounding.
 
     Example:
 

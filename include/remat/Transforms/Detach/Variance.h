@@ -10,40 +10,40 @@
 
 namespace mlir::remat {
 
-/// A sum of squared differences from a mean, over the elements that this is the
-/// mean of.
+/// A sum of squared differences from the mean of the same elements.
 struct Variance {
   linalg::LinalgOp sum;
-  /// By which the kernel of the differences reads the mean, or a sum that it
-  /// makes the mean of.
+  /// The operand by which the kernel of the differences reads the mean, or a
+  /// sum that it scales to the mean.
   OpOperand *mean;
-  /// From the kernel of the sum (exclusive) to that of the differences; with a
-  /// null where there is the border of a region.
+  /// The operations from the kernel of the sum (exclusive) to that of the
+  /// differences; null stands for the border of a region.
   SetVector<Operation *> path;
-  /// What the differences are of, before casts and copies, from the loops of
-  /// the sum; and how these read the operand `mean`.
+  /// The minuend of the differences, before casts and copies, as a function of
+  /// the loops of the sum; and the map by which these read the operand `mean`.
   Read x;
   AffineMap meanMap;
-  /// How many elements there are for each result, and numbers by which the
-  /// operand `mean` and the squares are multiplied.
+  /// The number of elements added up for each result, and the factors of the
+  /// operand `mean` and of the squares.
   double count = 1, meanFactor = 1, factor = 1;
 };
 
-/// What `result` of `op` is, through casts, copies, names and borders of
-/// regions; none if it is anything else.
+/// Returns the variance that `result` of `op` computes, through casts, copies,
+/// names and borders of regions, or nullopt.
 std::optional<Variance> getVariance(linalg::LinalgOp op, unsigned result);
 
-/// Calls `rewrite` for the variances in `root` that `isWanted` says to be.
-/// Those for which `crossesBorders` holds are rewritten (`isPlain`) in a copy
-/// of their function without borders of regions, and what `rewrite` returns,
-/// which computes the sum there, becomes part of the function. Returns whether
-/// there was one.
+/// Calls `rewrite` for the variances in `root` that `isWanted` accepts. Those
+/// for which `crossesBorders` holds are rewritten (`isPlain`) in a copy of
+/// their function without regions, and the operation that `rewrite` returns,
+/// which computes the sum there, is transplanted into the function. Returns
+/// true if there was one.
 bool rewriteVariances(
     Operation *root, function_ref<bool(const Variance &)> isWanted,
     function_ref<bool(const Variance &)> crossesBorders,
     function_ref<Operation *(RewriterBase &, Variance, bool isPlain)> rewrite);
 
-/// Copies what is on the path of `variance` to where it is, without names.
+/// Copies the operations on the path of `variance` to the insertion point,
+/// without names.
 void copyPath(RewriterBase &rewriter, const Variance &variance,
               IRMapping &copies);
 

@@ -13,25 +13,25 @@ struct Read {
   AffineMap map;
 };
 
-/// Whether `op` joins or splits dimensions and does nothing else.
+/// Returns true if `op` joins or splits dimensions and does nothing else.
 bool isTensorReshape(Operation *op);
 
-/// Whether all elements of `init`, from which a sum starts, are zero.
+/// Returns true if all elements of `init`, from which a sum starts, are zero.
 bool isZeroFilled(Value init);
 
-/// Where each element of the result of `op`, a transposition or broadcast,
-/// named or generic, comes from. None if `op` is null or does anything else.
+/// Returns the source of each element of the result of `op`, a transposition or
+/// broadcast, named or generic; nullopt if `op` is null or any other operation.
 std::optional<Read> getCopied(linalg::LinalgOp op);
 
-/// The same elements, read before a reshape that adds or drops dimensions of
-/// size 1; none if `read` is no such.
+/// Returns the same elements read before a reshape that adds or drops
+/// dimensions of size 1; nullopt if `read` does not read such a reshape.
 std::optional<Read> lookThroughUnitReshape(Read read);
 
-/// Returns whether `op` adds or drops dimensions of size 1.
+/// Returns true if `op` adds or drops dimensions of size 1.
 bool isUnitReshape(Operation *op);
 
-/// The same elements, read before transpositions, broadcasts, and reshapes that
-/// add or drop dimensions of size 1.
+/// Returns the same elements read before transpositions, broadcasts, and
+/// reshapes that add or drop dimensions of size 1.
 Read lookThroughCopies(Read read);
 
 } // namespace mlir::remat

@@ -1,9 +1,9 @@
 //===- PlainCopy.h - A function without names and regions -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pass finds as a whole must not depend on where names and borders of
-// regions stand, as bits must not. It looks for it in a copy of the function
-// that has neither, and then moves what it has found to the function.
+// Matches of whole patterns must not depend on where names and borders of
+// regions stand, as bits must not. So a pass matches in a copy of the function
+// that has neither, and then moves the new operations to the function.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_MATCH_PLAINCOPY_H
@@ -17,8 +17,8 @@ namespace mlir::remat {
 class Transplant;
 
 /// A copy of a function without its `remat.name`s and `remat.region`s, which
-/// knows values of the function that its own values are, also after rewrites
-/// that report to its listener.
+/// tracks the values of the function that its own values correspond to, also
+/// through rewrites that report to its listener.
 class PlainCopy {
 public:
   explicit PlainCopy(Operation *function);
@@ -26,29 +26,29 @@ public:
   Operation *get() { return copy.get(); }
   RewriterBase::Listener *getListener() { return &tracker; }
 
-  /// Makes `op`, which rewrites have put into the copy, part of the function:
-  /// in the place, and in the region, in which that computes what `op` stands
-  /// for.
+  /// Moves `op`, which rewrites have added to the copy, into the function: to
+  /// the position, and into the region, at which the operations that it
+  /// replaces are.
   void transplant(Operation *op);
 
-  /// The operation of the function after which to put what `op` of the copy, or
-  /// what stands in its place, is to be part of; null if there is none.
+  /// Returns the operation of the function after which the replacement for `op`
+  /// of the copy is to be inserted, or null.
   Operation *findPlace(Operation *op);
-  /// Makes `ops`, in this order, part of the function, after the operation
-  /// `place` (as if there were no regions): all that reads their results there
-  /// comes after it or is replaced as well.
+  /// Moves `ops`, in this order, into the function, after the operation `place`
+  /// (as if there were no regions): all users of the replaced results there
+  /// come after it or are replaced as well.
   void transplant(ArrayRef<Operation *> ops, Operation *place);
 
-  /// Erases what nothing in the function reads any more. Names of copies of
-  /// what a transplanted operation reads move to its operand; a remark, which
-  /// ends in `reason`, says which are gone.
+  /// Erases operations of the function that have become dead. Names of copies
+  /// of a transplanted operation's operands move to these operands; a remark,
+  /// which ends in `reason`, lists the names that are lost.
   void eraseDead(StringRef reason);
 
 private:
   friend Transplant;
 
-  /// Values of the function that a value of the copy is, apart from names and
-  /// what is passed through borders of regions.
+  /// Maps values of the copy to the values of the function they are equal to,
+  /// apart from names and values passed through borders of regions.
   struct Tracker : RewriterBase::Listener {
     using Listener::notifyOperationReplaced;
     void notifyOperationReplaced(Operation *op, ValueRange values) override;
@@ -58,8 +58,8 @@ private:
     DenseMap<Value, SmallVector<Value, 1>> originals;
   };
 
-  /// Operands of what is new in the function that are `original`, or a name of
-  /// it, perhaps passed through borders.
+  /// New operands in the function that are `original`, or a name of it, perhaps
+  /// passed through borders.
   struct Leaf {
     Value original;
     SmallVector<OpOperand *> uses;
@@ -86,9 +86,9 @@ private:
   /// Positions of the function's values before anything was moved.
   DenseMap<Value, unsigned> positions;
   SmallVector<Transplanted> transplanted;
-  /// Values that nothing may read any more.
+  /// Values that were replaced and are dead.
   SmallVector<Value> replaced;
-  /// Names that stand behind what was transplanted now.
+  /// Names that now follow transplanted operations.
   DenseSet<Operation *> movedNames;
 };
 
