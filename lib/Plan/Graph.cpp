@@ -7,6 +7,8 @@
 
 #include "remat/Plan/Graph.h"
 
+#include "Timeline.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,19 +17,20 @@
 
 using namespace remat::plan;
 
-static std::vector<std::vector<unsigned>> getInputs(const Graph &graph) {
-  std::vector<std::vector<unsigned>> inputs(graph.nodes.size());
-  for (auto [producer, consumer] : graph.edges)
-    inputs[consumer].push_back(producer);
-  return inputs;
+unsigned Graph::addValue(unsigned node, int64_t bytes, unsigned inPlaceOf) {
+  unsigned value = unsigned(values.size());
+  values.push_back({node, bytes, inPlaceOf});
+  if (node != kNone)
+    nodes[node].outputs.push_back(value);
+  return value;
 }
 
-std::optional<std::string> remat::plan::findError(const Graph &graph) {
+std::optional<std::string> remat::plan::findError(const EdgeGraph &graph) {
   // Schedules run nodes several times: these sums must not overflow either.
   constexpr int64_t limit = std::numeric_limits<int64_t>::max() >> 12;
   int64_t cost = 0, bytes = 0;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode &node = graph.nodes[i];
+    const EdgeGraph::Node &node = graph.nodes[i];
     if (node.cost < 0 || node.bytes < 0)
       return "node " + std::to_string(i) +
              " has a negative cost or number of bytes";
@@ -52,40 +55,24 @@ std::optional<std::string> remat::plan::findError(const Graph &graph) {
   return std::nullopt;
 }
 
+Graph remat::plan::makeGraph(const EdgeGraph &graph) {
+  Graph made;
+  for (unsigned i = 0; i < graph.nodes.size(); ++i) {
+    made.nodes.emplace_back().cost = graph.nodes[i].cost;
+    made.addValue(i, graph.nodes[i].bytes);
+  }
+  for (auto [producer, consumer] : graph.edges)
+    made.nodes[consumer].inputs.push_back(producer);
+  return made;
+}
+
 std::optional<ScheduleFigures> remat::plan::evaluate(const Graph &graph,
                                                      const Schedule &schedule) {
-  constexpr size_t never = std::numeric_limits<size_t>::max();
-  std::vector<std::vector<unsigned>> inputs = getInputs(graph);
-  std::vector<bool> isRead(graph.nodes.size(), false);
-  for (auto [producer, consumer] : graph.edges)
-    isRead[producer] = true;
-  std::vector<size_t> latest(graph.nodes.size(), never);
-  std::vector<size_t> end(schedule.size());
-  for (size_t step = 0; step < schedule.size(); ++step) {
-    unsigned node = schedule[step];
-    if (node >= graph.nodes.size())
-      return std::nullopt;
-    for (unsigned input : inputs[node]) {
-      if (latest[input] == never)
-        return std::nullopt;
-      end[latest[input]] = step;
-    }
-    latest[node] = end[step] = step;
-  }
-  for (size_t node = 0; node < graph.nodes.size(); ++node)
-    if (!isRead[node] && latest[node] == never)
-      return std::nullopt;
-  std::vector<int64_t> freed(schedule.size() + 1, 0);
-  for (size_t step = 0; step < schedule.size(); ++step)
-    freed[end[step] + 1] += graph.nodes[schedule[step]].bytes;
-  ScheduleFigures figures;
-  int64_t live = 0;
-  for (size_t step = 0; step < schedule.size(); ++step) {
-    live += graph.nodes[schedule[step]].bytes - freed[step];
-    figures.peak = std::max(figures.peak, live);
-    figures.cost += graph.nodes[schedule[step]].cost;
-  }
-  return figures;
+  FlatGraph flat(graph);
+  Timeline timeline;
+  if (!Clock(flat).run(schedule, timeline))
+    return std::nullopt;
+  return timeline.figures;
 }
 
 Schedule remat::plan::getGivenOrder(const Graph &graph) {
@@ -94,33 +81,63 @@ Schedule remat::plan::getGivenOrder(const Graph &graph) {
   return schedule;
 }
 
-int64_t remat::plan::getLargestWorkingSet(const Graph &graph, unsigned *node) {
-  std::vector<int64_t> bytes;
-  for (const GraphNode &each : graph.nodes)
-    bytes.push_back(each.bytes);
-  for (auto [producer, consumer] : graph.edges)
-    bytes[consumer] += graph.nodes[producer].bytes;
-  auto largest = std::max_element(bytes.begin(), bytes.end());
-  if (largest == bytes.end())
-    return 0;
-  if (node)
-    *node = largest - bytes.begin();
-  return *largest;
+std::vector<int64_t> remat::plan::getMemory(const Graph &graph) {
+  // A value comes after the one that it is computed in place of.
+  std::vector<int64_t> memory;
+  for (const Value &value : graph.values)
+    memory.push_back(value.inPlaceOf != kNone ? memory[value.inPlaceOf]
+                                              : value.bytes);
+  return memory;
 }
 
-/// The least cost of items that are left out so that the others have at most
-/// `room` bytes, where a part of an item may be left out.
-static double leaveOut(std::vector<GraphNode> items, int64_t room) {
+static int64_t getWorkingSet(const Graph &graph, unsigned index,
+                             const std::vector<int64_t> &memory) {
+  const Node &node = graph.nodes[index];
+  int64_t bytes = node.workspace;
+  for (unsigned value : node.inputs)
+    bytes += memory[value];
+  for (unsigned value : node.outputs)
+    bytes += graph.values[value].bytes;
+  for (const std::vector<unsigned> &inputs : node.takeOvers) {
+    int64_t takenOver = 0;
+    for (unsigned value : inputs)
+      takenOver = std::max(takenOver, memory[value]);
+    bytes -= takenOver;
+  }
+  return bytes;
+}
+
+int64_t remat::plan::getLargestWorkingSet(const Graph &graph, unsigned *node) {
+  std::vector<int64_t> memory = getMemory(graph);
+  int64_t largest = 0;
+  for (unsigned i = 0; i < graph.nodes.size(); ++i)
+    if (int64_t bytes = getWorkingSet(graph, i, memory);
+        bytes > largest || i == 0) {
+      largest = bytes;
+      if (node)
+        *node = i;
+    }
+  return largest;
+}
+
+namespace {
+/// The memory of waiting values, and the least that giving it up costs.
+struct Item {
+  int64_t cost = 0, bytes = 0;
+};
+} // namespace
+
+/// Returns the least cost of items that are left out so that the others have at
+/// most `room` bytes, where a part of an item may be left out.
+static double leaveOut(std::vector<Item> items, int64_t room) {
   int64_t excess = -room;
-  for (const GraphNode &item : items)
+  for (const Item &item : items)
     excess += item.bytes;
-  std::sort(items.begin(), items.end(),
-            [](const GraphNode &a, const GraphNode &b) {
-              return double(a.cost) * double(b.bytes) <
-                     double(b.cost) * double(a.bytes);
-            });
+  std::sort(items.begin(), items.end(), [](const Item &a, const Item &b) {
+    return double(a.cost) * double(b.bytes) < double(b.cost) * double(a.bytes);
+  });
   double cost = 0;
-  for (const GraphNode &item : items) {
+  for (const Item &item : items) {
     if (excess <= 0)
       break;
     if (item.bytes == 0)
@@ -136,32 +153,45 @@ std::optional<int64_t> remat::plan::getLowerBoundOfCost(const Graph &graph,
                                                         int64_t budget) {
   if (budget < getLargestWorkingSet(graph))
     return std::nullopt;
-  std::vector<std::vector<unsigned>> inputs = getInputs(graph);
-  std::vector<unsigned> lastConsumer(graph.nodes.size(), 0);
+  std::vector<int64_t> memory = getMemory(graph);
+  std::vector<unsigned> lastReader(graph.values.size(), 0);
   int64_t base = 0;
-  for (auto [producer, consumer] : graph.edges)
-    lastConsumer[producer] = std::max(lastConsumer[producer], consumer);
-  for (const GraphNode &node : graph.nodes)
-    base += node.cost;
+  for (unsigned node = 0; node < graph.nodes.size(); ++node) {
+    base += graph.nodes[node].cost;
+    for (unsigned value : graph.nodes[node].inputs)
+      lastReader[value] = node;
+  }
   double more = 0;
   std::vector<unsigned> waiting;
-  for (unsigned node = 0; node < graph.nodes.size(); ++node) {
+  for (unsigned index = 0; index < graph.nodes.size(); ++index) {
+    const Node &node = graph.nodes[index];
     waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
                                  [&](unsigned value) {
-                                   return lastConsumer[value] <= node;
+                                   return lastReader[value] <= index;
                                  }),
                   waiting.end());
-    int64_t room = budget - graph.nodes[node].bytes;
-    for (unsigned input : inputs[node])
-      room -= graph.nodes[input].bytes;
-    std::vector<GraphNode> items;
-    for (unsigned value : waiting)
-      if (std::find(inputs[node].begin(), inputs[node].end(), value) ==
-          inputs[node].end())
-        items.push_back(graph.nodes[value]);
+    int64_t room = budget - getWorkingSet(graph, index, memory);
+    // One recomputation gives all values of a node.
+    std::vector<Item> items;
+    unsigned last = kNone;
+    for (unsigned value : waiting) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), value) !=
+          node.inputs.end())
+        continue;
+      unsigned producer = graph.values[value].producer;
+      if (graph.nodes[producer].runsOnce) {
+        room -= memory[value];
+        continue;
+      }
+      if (producer != last)
+        items.push_back({graph.nodes[producer].cost, 0});
+      items.back().bytes += memory[value];
+      last = producer;
+    }
     more = std::max(more, leaveOut(std::move(items), room));
-    if (lastConsumer[node] > node)
-      waiting.push_back(node);
+    for (unsigned value : node.outputs)
+      if (lastReader[value] > index)
+        waiting.push_back(value);
   }
   // Costs are whole numbers; errors of rounding must not raise a bound.
   return base + int64_t(std::ceil(more * (1 - 1e-12)));

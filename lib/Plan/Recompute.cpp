@@ -14,6 +14,7 @@
 
 #include "Eviction.h"
 #include "Random.h"
+#include "Timeline.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,45 +26,10 @@ using namespace remat::plan;
 
 namespace {
 
-/// Neighbors of all nodes in one array.
-class Adjacency {
-public:
-  Adjacency(const Graph &graph, bool ofInputs) : start(graph.nodes.size() + 1) {
-    auto from = [&](auto edge) { return ofInputs ? edge.second : edge.first; };
-    for (auto edge : graph.edges)
-      ++start[from(edge) + 1];
-    for (size_t i = 1; i < start.size(); ++i)
-      start[i] += start[i - 1];
-    others.resize(graph.edges.size());
-    std::vector<unsigned> next(start.begin(), start.end() - 1);
-    std::vector<std::pair<unsigned, unsigned>> edges = graph.edges;
-    std::sort(edges.begin(), edges.end());
-    for (auto edge : edges)
-      others[next[from(edge)]++] = ofInputs ? edge.first : edge.second;
-  }
-  struct Range {
-    const unsigned *first, *last;
-    const unsigned *begin() const { return first; }
-    const unsigned *end() const { return last; }
-    bool empty() const { return first == last; }
-  };
-  Range of(unsigned node) const {
-    return {others.data() + start[node], others.data() + start[node + 1]};
-  }
-
-private:
-  std::vector<unsigned> start, others;
-};
-
 /// A set of nodes that is emptied in no time.
 class Marks {
 public:
   explicit Marks(size_t size) : marks(size, 0) {}
-  void set(Adjacency::Range nodes) {
-    ++current;
-    for (unsigned node : nodes)
-      marks[node] = current;
-  }
   void clear() { ++current; }
   void insert(unsigned node) { marks[node] = current; }
   bool contains(unsigned node) const { return marks[node] == current; }
@@ -73,16 +39,10 @@ private:
   uint64_t current = 0;
 };
 
-constexpr unsigned kNone = ~0u;
-
 /// A schedule with what moves ask for at each step.
 struct State {
   Schedule schedule;
-  /// The last step that reads the copy that a step makes.
-  std::vector<unsigned> end;
-  /// Bytes alive while a step runs.
-  std::vector<int64_t> live;
-  ScheduleFigures figures;
+  Timeline timeline;
   /// Sum of the bytes over the budget of all steps.
   double over = 0;
   double energy = 0;
@@ -95,13 +55,12 @@ struct Temperatures {
 
 class Annealing {
 public:
-  Annealing(const Graph &graph, int64_t basePeak, int64_t baseCost,
+  Annealing(const FlatGraph &flat, int64_t basePeak, int64_t baseCost,
             uint64_t seed)
-      : graph(graph), inputs(graph, /*ofInputs=*/true),
-        outputs(graph, /*ofInputs=*/false), basePeak(double(basePeak)),
+      : flat(flat), graph(flat.graph), basePeak(double(basePeak)),
         baseCost(double(std::max<int64_t>(baseCost, 1))), random(seed),
-        latest(graph.nodes.size()), counts(graph.nodes.size()),
-        marks(graph.nodes.size()), inChain(graph.nodes.size()) {}
+        clock(flat), counts(graph.nodes.size()), marks(graph.nodes.size()),
+        values(graph.values.size()), inChain(graph.nodes.size()) {}
 
   /// Searches from `start` within so many visits of nodes and edges. Appends
   /// what fits into `budget` and is cheaper than all before it to `found`.
@@ -118,15 +77,15 @@ private:
   bool removeUnread(State &state);
   void addChain(unsigned node, unsigned at, unsigned from);
 
+  const FlatGraph &flat;
   const Graph &graph;
-  Adjacency inputs, outputs;
   double basePeak, baseCost;
   Random random;
   int64_t budget = 0, visits = 0;
-  std::vector<unsigned> latest, counts;
-  std::vector<int64_t> freed;
-  std::vector<unsigned> candidates;
-  Marks marks, inChain;
+  Clock clock;
+  Timeline prefix;
+  std::vector<unsigned> counts, candidates;
+  Marks marks, values, inChain;
   Schedule chain;
   double chainDepth = 0;
   const State *chainState = nullptr;
@@ -136,48 +95,25 @@ private:
 
 /// Returns false if the schedule is not valid.
 bool Annealing::evaluate(State &state) {
-  const Schedule &schedule = state.schedule;
-  size_t length = schedule.size();
-  visits += int64_t(length);
-  state.end.resize(length);
-  state.live.resize(length);
-  freed.assign(length + 1, 0);
-  std::fill(latest.begin(), latest.end(), kNone);
-  state.figures = {};
+  state.timeline.visits = 0;
+  bool isValid = clock.run(state.schedule, state.timeline);
+  visits += state.timeline.visits;
+  if (!isValid)
+    return false;
   state.over = 0;
-  for (size_t step = 0; step < length; ++step) {
-    unsigned node = schedule[step];
-    for (unsigned input : inputs.of(node)) {
-      if (latest[input] == kNone)
-        return false;
-      state.end[latest[input]] = unsigned(step);
-      ++visits;
-    }
-    latest[node] = state.end[step] = unsigned(step);
-    state.figures.cost += graph.nodes[node].cost;
-  }
-  for (size_t node = 0; node < latest.size(); ++node)
-    if (latest[node] == kNone && outputs.of(unsigned(node)).empty())
-      return false;
-  for (size_t step = 0; step < length; ++step)
-    freed[state.end[step] + 1] += graph.nodes[schedule[step]].bytes;
-  int64_t live = 0;
-  for (size_t step = 0; step < length; ++step) {
-    live += graph.nodes[schedule[step]].bytes - freed[step];
-    state.live[step] = live;
-    state.figures.peak = std::max(state.figures.peak, live);
+  for (int64_t live : state.timeline.live)
     if (live > budget)
       state.over += double(live - budget);
-  }
-  double excess = double(std::max<int64_t>(0, state.figures.peak - budget));
-  state.energy = (double(state.figures.cost) - baseCost) / baseCost +
+  const ScheduleFigures &figures = state.timeline.figures;
+  double excess = double(std::max<int64_t>(0, figures.peak - budget));
+  state.energy = (double(figures.cost) - baseCost) / baseCost +
                  (excess + state.over / 20) / basePeak;
   return true;
 }
 
 /// Adds to `chain` what has to run in front of step `at` so that `node` can:
-/// itself, and inputs that are not alive there. An input that lived until
-/// step `from` may as well live on.
+/// itself, and what computes inputs that are not alive there. An input that
+/// lived until step `from` may as well live on.
 void Annealing::addChain(unsigned node, unsigned at, unsigned from) {
   // Depth first without recursion: (node, whether its inputs are done).
   std::vector<std::pair<unsigned, bool>> work = {{node, false}};
@@ -192,14 +128,20 @@ void Annealing::addChain(unsigned node, unsigned at, unsigned from) {
       continue;
     inChain.insert(next);
     work.push_back({next, true});
-    for (unsigned input : inputs.of(next)) {
-      unsigned copy = latest[input];
-      if (copy == kNone || chainState->end[copy] >= at)
+    for (unsigned input : flat.inputs.of(next)) {
+      unsigned producer = graph.values[input].producer;
+      if (producer == kNone || graph.nodes[producer].runsOnce)
         continue;
-      if (chainState->end[copy] >= from && random.fraction() < 0.5)
-        continue;
-      if (random.fraction() < chainDepth)
-        work.push_back({input, false});
+      unsigned copy = clock.getLatest(input);
+      if (copy != kNone) {
+        const std::vector<Copy> &copies = chainState->timeline.copies;
+        unsigned end = copies[copies[copy].root].end;
+        if (end >= at || (end >= from && random.fraction() < 0.5))
+          continue;
+      }
+      // A value that another one has replaced is gone in any case.
+      if (copy == kNone || random.fraction() < chainDepth)
+        work.push_back({producer, false});
     }
   }
 }
@@ -208,24 +150,34 @@ void Annealing::addChain(unsigned node, unsigned at, unsigned from) {
 /// and recomputes it right before it is read, or a little earlier.
 bool Annealing::drop(State &state) {
   Schedule &schedule = state.schedule;
+  const Timeline &timeline = state.timeline;
   unsigned length = unsigned(schedule.size());
   unsigned at = random.below(length);
   if (state.over > 0) {
     candidates.clear();
     for (unsigned step = 0; step < length; ++step)
-      if (state.live[step] > budget)
+      if (timeline.live[step] > budget)
         candidates.push_back(step);
     at = candidates[random.below(candidates.size())];
   }
-  marks.set(inputs.of(schedule[at]));
+  values.clear();
+  for (unsigned value : flat.inputs.of(schedule[at]))
+    values.insert(value);
   candidates.clear();
-  for (unsigned step = 0; step < at; ++step)
-    if (state.end[step] > at && !marks.contains(schedule[step]))
-      candidates.push_back(step);
+  for (unsigned i = timeline.copiesOf[0]; i < timeline.copiesOf[at]; ++i) {
+    const Copy &copy = timeline.copies[i];
+    if (copy.lastRead > at && flat.memory[copy.value] != 0 &&
+        !values.contains(copy.value) &&
+        !graph.nodes[graph.values[copy.value].producer].runsOnce)
+      candidates.push_back(copy.value);
+  }
+  visits += timeline.copiesOf[at];
   if (candidates.empty())
     return false;
-  unsigned node = schedule[candidates[random.below(candidates.size())]];
-  marks.set(outputs.of(node));
+  unsigned value = candidates[random.below(candidates.size())];
+  marks.clear();
+  for (unsigned node : flat.readers.of(value))
+    marks.insert(node);
   unsigned reader = at + 1;
   while (reader < length && !marks.contains(schedule[reader]))
     ++reader;
@@ -233,15 +185,14 @@ bool Annealing::drop(State &state) {
     return false;
   if (random.below(4) == 0)
     reader = at + 1 + random.below(reader - at);
-  std::fill(latest.begin(), latest.end(), kNone);
-  for (unsigned step = 0; step < reader; ++step)
-    latest[schedule[step]] = step;
-  visits += length;
+  prefix.visits = 0;
+  clock.runPrefix(schedule, reader, prefix);
+  visits += prefix.visits;
   chain.clear();
   inChain.clear();
   chainDepth = random.fraction();
   chainState = &state;
-  addChain(node, reader, at);
+  addChain(graph.values[value].producer, reader, at);
   schedule.insert(schedule.begin() + reader, chain.begin(), chain.end());
   return true;
 }
@@ -273,8 +224,17 @@ bool Annealing::shift(State &state) {
   unsigned node = schedule[from];
   int distance = 1 + int(random.below(random.below(2) ? 4 : length));
   bool isEarlier = random.below(2);
-  marks.set(isEarlier ? inputs.of(node) : outputs.of(node));
+  marks.clear();
   marks.insert(node);
+  if (isEarlier)
+    for (unsigned value : flat.inputs.of(node)) {
+      if (unsigned producer = graph.values[value].producer; producer != kNone)
+        marks.insert(producer);
+    }
+  else
+    for (unsigned value : flat.outputs.of(node))
+      for (unsigned reader : flat.readers.of(value))
+        marks.insert(reader);
   int to = from, step = isEarlier ? -1 : 1;
   while (distance-- > 0 && to + step >= 0 && to + step < length &&
          !marks.contains(schedule[to + step]))
@@ -293,25 +253,32 @@ bool Annealing::shift(State &state) {
 bool Annealing::repeat(State &state) {
   Schedule &schedule = state.schedule;
   unsigned at = random.below(schedule.size());
-  Adjacency::Range range = inputs.of(schedule[at]);
-  if (range.empty())
+  Lists::Range inputs = flat.inputs.of(schedule[at]);
+  if (inputs.empty())
     return false;
-  unsigned input = range.first[random.below(range.last - range.first)];
-  schedule.insert(schedule.begin() + at, input);
+  unsigned producer =
+      graph.values[inputs[random.below(inputs.size())]].producer;
+  if (producer == kNone || graph.nodes[producer].runsOnce)
+    return false;
+  schedule.insert(schedule.begin() + at, producer);
   return true;
 }
 
-/// Takes away runs that nothing reads. Returns whether there were any.
+/// Takes away runs that nothing reads. Returns true if there were any.
 bool Annealing::removeUnread(State &state) {
   Schedule &schedule = state.schedule;
+  const Timeline &timeline = state.timeline;
   unsigned kept = 0;
   marks.clear();
   for (unsigned step = 0; step < schedule.size(); ++step) {
     unsigned node = schedule[step];
-    // Of a node that nothing reads at all, the first run counts.
-    bool isResult = outputs.of(node).empty() && !marks.contains(node);
+    // Of what has to run at all, the first run counts.
+    bool isNeeded = flat.isRequired[node] && !marks.contains(node);
     marks.insert(node);
-    if (state.end[step] != step || isResult)
+    for (unsigned i = timeline.copiesOf[step];
+         !isNeeded && i < timeline.copiesOf[step + 1]; ++i)
+      isNeeded = timeline.copies[i].lastRead != step;
+    if (isNeeded)
       schedule[kept++] = node;
   }
   bool hasChanged = kept != schedule.size();
@@ -339,20 +306,18 @@ void Annealing::run(const Schedule &start, int64_t limit, int64_t maxVisits,
   evaluate(current);
   int64_t best = std::numeric_limits<int64_t>::max();
   auto keep = [&] {
-    if (current.over > 0 || current.figures.cost >= best)
+    const ScheduleFigures &figures = current.timeline.figures;
+    if (current.over > 0 || figures.cost >= best)
       return;
-    best = current.figures.cost;
-    found.push_back({current.schedule, current.figures});
+    best = figures.cost;
+    found.push_back({current.schedule, figures});
   };
   keep();
   while (visits < maxVisits) {
     double temperature =
         temperatures.first * std::pow(temperatures.last / temperatures.first,
                                       double(visits) / double(maxVisits));
-    next.schedule = current.schedule;
-    next.end = current.end;
-    next.live = current.live;
-    next.over = current.over;
+    next = current;
     ++visits;
     if (!propose(next) || !evaluate(next))
       continue;
@@ -425,9 +390,10 @@ PlanArchive::PlanArchive(const Graph &graph, const RecomputeOptions &options) {
   constexpr Temperatures rounds[] = {{3e-3, 2e-5}, {3e-2, 3e-5}, {0.3, 1e-3}};
   int64_t share = options.maxVisits /
                   (2 * int64_t(std::size(rounds)) * int64_t(budgets.size()));
+  FlatGraph flat(graph);
   auto search = [&](bool goesOn) {
     std::vector<Plan> found = {{given, base}};
-    Annealing annealing(graph, base.peak, base.cost,
+    Annealing annealing(flat, base.peak, base.cost,
                         options.seed * 2 + (goesOn ? 1 : 0));
     for (int64_t budget : budgets) {
       if (goesOn)

@@ -1,4 +1,4 @@
-//===- GraphFile.h - Graphs and budgets as text -----------------*- C++ -*-===//
+//===- GraphFile.h - Graphs as text -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,6 @@ namespace remat::plan {
 /// Reads `{"nodes": [{"cost": N, "bytes": N}, ...], "edges": [[from, to],
 /// ...]}`; other members are ignored. Figures are whole numbers.
 llvm::Expected<Graph> readGraph(llvm::StringRef path);
-
-/// Reads a number of bytes ("4096", "500MiB", "1.5 GB"), or a fraction of
-/// `peak` ("0.8"), rounded up.
-llvm::Expected<int64_t> parseBudget(llvm::StringRef text, int64_t peak);
 
 } // namespace remat::plan
 

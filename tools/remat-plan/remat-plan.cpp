@@ -8,6 +8,7 @@
 #include "GraphFile.h"
 #include "PackingFile.h"
 
+#include "remat/Plan/Budget.h"
 #include "remat/Plan/Recompute.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -105,10 +106,11 @@ static Error plan() {
   options.maxVisits = int64_t(visits);
   options.resolution = resolution;
   if (!budget.empty()) {
-    Expected<int64_t> bytes = parseBudget(budget, given.peak);
-    if (!bytes)
-      return bytes.takeError();
-    limit = *bytes;
+    std::string error;
+    std::optional<Budget> parsed = parseBudget(budget, error);
+    if (!parsed)
+      return makeError(error);
+    limit = parsed->getBytes(given.peak);
     unsigned node = 0;
     int64_t least = getLargestWorkingSet(*graph, &node);
     if (limit < least)

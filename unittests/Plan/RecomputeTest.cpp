@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Plan/Recompute.h"
+#include "remat/Plan/Budget.h"
 
 #include "gtest/gtest.h"
 
@@ -29,8 +30,8 @@ private:
   uint64_t state = 7;
 };
 
-Graph makeRandomGraph(Random &random, unsigned size) {
-  Graph graph;
+EdgeGraph makeRandomGraph(Random &random, unsigned size) {
+  EdgeGraph graph;
   for (unsigned i = 0; i < size; ++i) {
     graph.nodes.push_back({random.below(6), 1 + random.below(5)});
     for (unsigned input = 0; input < i; ++input)
@@ -42,8 +43,9 @@ Graph makeRandomGraph(Random &random, unsigned size) {
 
 /// Forward and backward of `layers` layers: the backward of each reads what
 /// enters it and the cotangent of what leaves it.
-Graph makeChain(unsigned layers, std::function<GraphNode(unsigned)> getLayer) {
-  Graph graph;
+EdgeGraph makeChain(unsigned layers,
+                    std::function<EdgeGraph::Node(unsigned)> getLayer) {
+  EdgeGraph graph;
   for (unsigned i = 0; i < layers; ++i) {
     graph.nodes.push_back(getLayer(i));
     if (i != 0)
@@ -51,7 +53,7 @@ Graph makeChain(unsigned layers, std::function<GraphNode(unsigned)> getLayer) {
   }
   for (unsigned i = layers; i-- > 0;) {
     unsigned node = unsigned(graph.nodes.size());
-    GraphNode layer = getLayer(i);
+    EdgeGraph::Node layer = getLayer(i);
     graph.nodes.push_back({2 * layer.cost, layer.bytes});
     graph.edges.push_back({i, node});
     if (node != layers)
@@ -63,7 +65,7 @@ Graph makeChain(unsigned layers, std::function<GraphNode(unsigned)> getLayer) {
 /// The least cost of any schedule of at most `budget` bytes; -1 if there is
 /// none. Dijkstra over (values alive, nodes that have run); a value may be
 /// dropped at any time. With `inOrder`, first runs come in the given order.
-int64_t findLeastCost(const Graph &graph, int64_t budget,
+int64_t findLeastCost(const EdgeGraph &graph, int64_t budget,
                       bool inOrder = false) {
   unsigned size = unsigned(graph.nodes.size());
   std::vector<unsigned> inputs(size, 0), isRead(size, 0);
@@ -113,14 +115,15 @@ int64_t findLeastCost(const Graph &graph, int64_t budget,
   return -1;
 }
 
-void expectLeastCosts(const Graph &graph, const std::string &what) {
-  ASSERT_EQ(findError(graph), std::nullopt);
+void expectLeastCosts(const EdgeGraph &edges, const std::string &what) {
+  ASSERT_EQ(findError(edges), std::nullopt);
+  Graph graph = makeGraph(edges);
   ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
   PlanArchive archive(graph, options);
   for (int64_t budget = base.peak; budget >= 0; --budget) {
-    int64_t least = findLeastCost(graph, budget);
+    int64_t least = findLeastCost(edges, budget);
     const Plan *plan = archive.find(budget);
     std::string where = what + ", " + std::to_string(budget) + " bytes";
     ASSERT_EQ(plan != nullptr, least >= 0) << where;
@@ -138,7 +141,7 @@ void expectLeastCosts(const Graph &graph, const std::string &what) {
 }
 
 TEST(Graph, SaysWhatIsWrong) {
-  Graph graph{{{1, 1}, {1, 1}}, {{0, 1}}};
+  EdgeGraph graph{{{1, 1}, {1, 1}}, {{0, 1}}};
   EXPECT_EQ(findError(graph), std::nullopt);
   graph.edges = {{1, 0}};
   EXPECT_NE(findError(graph)->find("against the order"), std::string::npos);
@@ -155,7 +158,8 @@ TEST(Graph, SaysWhatIsWrong) {
 }
 
 TEST(Graph, ReadersReadTheLatestCopy) {
-  Graph graph{{{1, 10}, {1, 1}, {1, 1}}, {{0, 1}, {0, 2}, {1, 2}}};
+  Graph graph =
+      makeGraph({{{1, 10}, {1, 1}, {1, 1}}, {{0, 1}, {0, 2}, {1, 2}}});
   EXPECT_EQ(evaluate(graph, {0, 1, 2})->peak, 12);
   EXPECT_EQ(evaluate(graph, {0, 1, 0, 2})->peak, 12);
   EXPECT_EQ(evaluate(graph, {0, 1, 0, 2})->cost, 4);
@@ -166,10 +170,131 @@ TEST(Graph, ReadersReadTheLatestCopy) {
 }
 
 TEST(Graph, LargestWorkingSet) {
-  Graph graph{{{1, 10}, {1, 1}, {1, 5}}, {{0, 1}, {0, 2}, {1, 2}}};
+  Graph graph =
+      makeGraph({{{1, 10}, {1, 1}, {1, 5}}, {{0, 1}, {0, 2}, {1, 2}}});
   unsigned node = 0;
   EXPECT_EQ(getLargestWorkingSet(graph, &node), 16);
   EXPECT_EQ(node, 2u);
+}
+
+/// A weight is read by the forward and by the gradient of what is below it, and
+/// updated in place.
+Graph makeUpdatedStep() {
+  Graph graph;
+  graph.nodes.resize(4);
+  unsigned weight = graph.addValue(kNone, 0);
+  unsigned hidden = graph.addValue(0, 8);
+  unsigned gradient = graph.addValue(1, 4);
+  unsigned updated = graph.addValue(2, 0, weight);
+  graph.nodes[0].inputs = {weight};
+  graph.nodes[0].cost = 5;
+  graph.nodes[1].inputs = {hidden};
+  graph.nodes[1].workspace = 3;
+  graph.nodes[2].inputs = {weight, gradient};
+  graph.nodes[2].runsOnce = true;
+  graph.nodes[3].inputs = {updated};
+  graph.nodes[3].after = {1};
+  return graph;
+}
+
+TEST(Graph, InPlaceValuesEndWhatTheyReplace) {
+  Graph graph = makeUpdatedStep();
+  std::optional<ScheduleFigures> figures = evaluate(graph, {0, 1, 2, 3});
+  ASSERT_TRUE(figures);
+  EXPECT_EQ(figures->peak, 15);
+  EXPECT_EQ(figures->cost, 5);
+  EXPECT_TRUE(evaluate(graph, {0, 0, 1, 2, 3}));
+  // The weight that the forward reads is gone after the update.
+  EXPECT_FALSE(evaluate(graph, {0, 1, 2, 0, 3}));
+  EXPECT_FALSE(evaluate(graph, {0, 1, 2, 2, 3}));
+  // Nodes that something has to come after, or whose effects count.
+  EXPECT_FALSE(evaluate(graph, {0, 1, 3}));
+  graph.nodes[2].inputs = {0};
+  EXPECT_FALSE(evaluate(graph, {2, 3, 0, 1}));
+}
+
+TEST(Graph, OutputsTakeOverInputsThatEnd) {
+  Graph graph;
+  graph.nodes.resize(4);
+  unsigned a = graph.addValue(0, 8), b = graph.addValue(1, 8);
+  graph.addValue(2, 8);
+  graph.addValue(2, 8);
+  graph.nodes[2].inputs = {a, b};
+  graph.nodes[2].takeOvers = {{a, b}, {a, b}};
+  graph.nodes[3].inputs = {2, 3};
+  EXPECT_EQ(evaluate(graph, {0, 1, 2, 3})->peak, 16);
+  EXPECT_EQ(getLargestWorkingSet(graph), 16);
+  // What is read once more stays.
+  graph.nodes[3].inputs = {a, 2, 3};
+  EXPECT_EQ(evaluate(graph, {0, 1, 2, 3})->peak, 24);
+}
+
+TEST(Recompute, NothingThatIsGoneIsRecomputed) {
+  // Twelve layers whose weights are updated one after the other: each hidden
+  // value may be recomputed up to the update of its layer.
+  constexpr unsigned layers = 12;
+  Graph graph;
+  std::vector<unsigned> weights, hidden;
+  for (unsigned i = 0; i < layers; ++i) {
+    weights.push_back(graph.addValue(kNone, 0));
+    Node &node = graph.nodes.emplace_back();
+    node.cost = 10;
+    node.inputs = {weights[i]};
+    if (i != 0)
+      node.inputs.push_back(hidden[i - 1]);
+    hidden.push_back(graph.addValue(i, 16));
+  }
+  unsigned cotangent = kNone;
+  for (unsigned i = layers; i-- > 0;) {
+    Node &gradient = graph.nodes.emplace_back();
+    gradient.cost = 20;
+    gradient.inputs = {weights[i], hidden[i]};
+    if (cotangent != kNone)
+      gradient.inputs.push_back(cotangent);
+    unsigned index = unsigned(graph.nodes.size()) - 1;
+    cotangent = graph.addValue(index, 16);
+    unsigned of = graph.addValue(index, 4);
+    Node &update = graph.nodes.emplace_back();
+    update.inputs = {weights[i], of};
+    update.runsOnce = true;
+    graph.addValue(index + 1, 0, weights[i]);
+  }
+  ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
+  RecomputeOptions options;
+  options.maxVisits = 5'000'000;
+  PlanArchive archive(graph, options);
+  const Plan *half = archive.find(base.peak / 2);
+  ASSERT_NE(half, nullptr);
+  ASSERT_TRUE(evaluate(graph, half->schedule));
+  EXPECT_LE(evaluate(graph, half->schedule)->peak, base.peak / 2);
+  EXPECT_GT(half->figures.cost, base.cost);
+  EXPECT_LE(half->figures.cost, base.cost + 10 * layers);
+}
+
+TEST(Budget, ReadsBytesAndFractions) {
+  std::string error;
+  auto getBytes = [&](const std::string &text) {
+    std::optional<Budget> budget = parseBudget(text, error);
+    return budget ? budget->getBytes(1000) : -1;
+  };
+  EXPECT_EQ(getBytes("4096"), 4096);
+  EXPECT_EQ(getBytes("1.5KiB"), 1536);
+  EXPECT_EQ(getBytes(" 2 GB "), 2'000'000'000);
+  EXPECT_EQ(getBytes("0.7"), 700);
+  EXPECT_EQ(getBytes("1.0"), 1000);
+  for (const char *text : {"", "MiB", "1..5MiB", "5 apples", "-1", "1e3",
+                           "0x10", "1,5GB", "nan", "inf", "5MiB x", "\xff"}) {
+    EXPECT_EQ(getBytes(text), -1) << text;
+    EXPECT_NE(error.find("neither"), std::string::npos) << text;
+  }
+  for (const char *text : {"0", "0.2B", "9223372036854775808", "8388608TiB"}) {
+    EXPECT_EQ(getBytes(text), -1) << text;
+    EXPECT_NE(error.find("2^63"), std::string::npos) << text;
+  }
+  for (const char *text : {"0.0", "1.01"}) {
+    EXPECT_EQ(getBytes(text), -1) << text;
+    EXPECT_NE(error.find("fraction"), std::string::npos) << text;
+  }
 }
 
 TEST(Recompute, SmallGraphsCostTheLeast) {
@@ -180,23 +305,26 @@ TEST(Recompute, SmallGraphsCostTheLeast) {
 }
 
 TEST(Recompute, ChainsCostTheLeast) {
-  expectLeastCosts(makeChain(5, [](unsigned) { return GraphNode{1, 1}; }),
+  expectLeastCosts(makeChain(5, [](unsigned) { return EdgeGraph::Node{1, 1}; }),
                    "equal layers");
-  expectLeastCosts(
-      makeChain(
-          5, [](unsigned i) { return GraphNode{1 + i % 3, 1 + 2 * (i % 2)}; }),
-      "layers that differ");
+  expectLeastCosts(makeChain(5,
+                             [](unsigned i) {
+                               return EdgeGraph::Node{1 + i % 3,
+                                                      1 + 2 * (i % 2)};
+                             }),
+                   "layers that differ");
 }
 
 TEST(Recompute, LowerBoundsHoldInTheGivenOrder) {
   Random random;
   int tight = 0;
   for (int round = 0; round < 300; ++round) {
-    Graph graph = makeRandomGraph(random, 2 + random.below(6));
+    EdgeGraph edges = makeRandomGraph(random, 2 + random.below(6));
+    Graph graph = makeGraph(edges);
     ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
     for (int64_t budget = base.peak; budget > 0; --budget) {
       std::optional<int64_t> bound = getLowerBoundOfCost(graph, budget);
-      int64_t least = findLeastCost(graph, budget, /*inOrder=*/true);
+      int64_t least = findLeastCost(edges, budget, /*inOrder=*/true);
       if (!bound) {
         EXPECT_EQ(least, -1);
         break;
@@ -215,7 +343,7 @@ TEST(Recompute, ALooserBudgetNeverCostsMore) {
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
   for (int round = 0; round < 20; ++round) {
-    Graph graph = makeRandomGraph(random, 30);
+    Graph graph = makeGraph(makeRandomGraph(random, 30));
     PlanArchive archive(graph, options);
     int64_t last = std::numeric_limits<int64_t>::max();
     for (int64_t budget = 0;
@@ -232,7 +360,7 @@ TEST(Recompute, ALooserBudgetNeverCostsMore) {
 
 TEST(Recompute, IsDeterministic) {
   Random random;
-  Graph graph = makeRandomGraph(random, 40);
+  Graph graph = makeGraph(makeRandomGraph(random, 40));
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
   PlanArchive first(graph, options), second(graph, options);
@@ -244,9 +372,9 @@ TEST(Recompute, IsDeterministic) {
 /// Annealing gets nowhere here: it visits a graph of this size a few times.
 TEST(Recompute, LargeGraphsArePlanned) {
   Random random;
-  Graph graph = makeChain(50'000, [&](unsigned) {
-    return GraphNode{1 + random.below(10), 1 + random.below(8)};
-  });
+  Graph graph = makeGraph(makeChain(50'000, [&](unsigned) {
+    return EdgeGraph::Node{1 + random.below(10), 1 + random.below(8)};
+  }));
   ScheduleFigures base = *evaluate(graph, getGivenOrder(graph));
   RecomputeOptions options;
   options.resolution = 0.25;
