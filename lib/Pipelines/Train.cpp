@@ -90,7 +90,9 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createFusePass(fuseForward));
   // Where kernels side by side become one, more of them are in one function.
   bool isDefault = options.layersOnce == -1;
-  if (isDefault && !options.getTarget().mergesKernels())
+  // The planner decides for each layer by itself.
+  if (isDefault && !options.getTarget().mergesKernels() &&
+      options.budget.empty())
     pm.addPass(createOutlineLayersPass());
   else if (!isDefault && options.layersOnce != 0)
     pm.addPass(createOutlineLayersPass({options.layersOnce, /*minOps=*/0}));
@@ -161,7 +163,18 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   SchedulePassOptions schedule;
   schedule.alignment = options.getTarget().getAlignment();
   pm.addPass(createSchedulePass(schedule));
-  pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
+  if (options.budget.empty()) {
+    pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
+  } else {
+    FitBudgetPassOptions fit;
+    fit.budget = options.budget;
+    fit.budgetOf = options.budgetOf;
+    fit.planVisits = options.planVisits;
+    fit.target = options.target;
+    fit.threads = options.threads;
+    fit.convWorkspace = options.convWorkspace;
+    pm.addPass(createFitBudgetPass(fit));
+  }
   if (options.getTarget().mergesKernels())
     pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
@@ -172,6 +185,9 @@ void remat::setOptions(ToTensorsOptions &toTensors,
   toTensors.mode = options.mode;
   toTensors.lossTile = options.lossTile;
   toTensors.layersOnce = options.layersOnce;
+  toTensors.budget = options.budget;
+  toTensors.budgetOf = options.budgetOf;
+  toTensors.planVisits = options.planVisits;
   toTensors.target = options.target;
   toTensors.threads = options.threads;
   toTensors.convWorkspace = options.convWorkspace;

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import logging
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,7 @@ class Request:
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
              eager: bool | None, clip_global_norm: float | None, clip_eps: float | None, accumulate: int | None,
              seed: int | None, function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
-             optimization_level: int, cache: bool, check_nans: bool, target: str,
+             optimization_level: int, cache: bool, check_nans: bool, target: str, budget: str | int | float | None, budget_of: str,
              evaluation: Evaluation | None = None) -> Request:
     """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
     module may have one."""
@@ -101,6 +102,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         train_options.append(f"threads={int(threads)}")
     if check_nans:
         train_options.append("check-nans")
+    if budget is not None:
+        train_options.append(f"budget={{{_format_budget(budget)}}} budget-of={{{budget_of}}}")
     if options:
         train_options.append(options)
     return Request(_native.Options(
@@ -110,6 +113,23 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         eval_text=_encode(evaluation.text) if evaluation else b"", eval_file_name=evaluation.file_name if evaluation else "",
         eval_passes=evaluation.passes if evaluation else "", eval_function=eval_function or "",
         cache_folder=str(cache and folder() or ""), cache_policy=os.environ.get("REMAT_CACHE_POLICY", "")), rates)
+
+
+def _format_budget(budget: str | int | float) -> str:
+    """As the option of `remat-train` has it, which tells a fraction from bytes by its point."""
+    if isinstance(budget, str):
+        if not re.fullmatch(r"[\w. ]+", budget):
+            raise ValueError(f"the budget must be text such as '500MiB' or '0.5', but got {budget!r}")
+        return budget
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(f"the budget must be text such as '500MiB', a number of bytes or a fraction, "
+                        f"but got {type(budget).__name__}")
+    if isinstance(budget, int):
+        return str(budget)
+    if not 0 < budget <= 1:
+        raise ValueError(f"a budget that is a float is a fraction, above 0 and at most 1, but got {budget}; bytes are an int, or "
+                         "text with a unit")
+    return f"{budget:.9f}"
 
 
 def _encode(text: str | bytes) -> bytes:
@@ -140,7 +160,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                clip_global_norm: float | None = None, clip_eps: float | None = None, accumulate: int | None = None,
                seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
-               target: str = "cpu") -> Step:
+               target: str = "cpu", budget: str | int | float | None = None, budget_of: str = "step") -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -166,11 +186,16 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
       names with its line. Such a step takes several times as long.
     - `target`: what the step runs on: "cpu", or "cuda" for an NVIDIA GPU, whose memory holds parameters and states then. With
       `options="emulate"`, the kernels for a GPU run on the host.
+    - `budget`: the most bytes that a step may take: text with a unit ("500MiB"), a whole number of bytes, or a fraction (0.5)
+      of what it takes before anything is recomputed for a budget. Whatever has to be recomputed for that is, at the least
+      cost in time that is found; if it does not fit, the error says what would. Needs data of known sizes.
+    - `budget_of`: what the budget bounds: "step", everything that a step needs (arena, parameters, states, data, results), or
+      "arena", what it computes.
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
     request = _request(text, optimizer, policy, passes, eager, clip_global_norm, clip_eps, accumulate, seed, function, eval_function,
-                       threads, options, file_name, optimization_level, cache, check_nans, target)
+                       threads, options, file_name, optimization_level, cache, check_nans, target, budget, budget_of)
     return Step(*compile_request(request))
 
 

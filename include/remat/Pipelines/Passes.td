@@ -26,6 +26,47 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
   ];
 }
 
+def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
+  let summary = "recompute what a budget of bytes asks for";
+  let description = [{
+    Makes the functions of a module fit into so many bytes, at the least cost in time
+    that is found: which values are dropped and recomputed, and in which order
+    everything runs. A value may be recomputed several times, from whatever is alive
+    by then. No region and no policy is needed; what they have decided stays.
+
+    In: flat functions on tensors after `remat-schedule`, whose kernels are final. Out:
+    the same in another order, with operations that are recomputed. Each of these reads
+    through a `remat.barrier {remat.repeated}`, so that nothing merges it with its
+    first run. Values do not change, and no bit of them.
+
+    `budget` is a number of bytes with a unit (`500MiB`, `1.5GB`), or a fraction of
+    what the functions take as they stand (`0.5`), with nothing recomputed but what
+    policies ask for and what is almost free. It bounds everything that a step
+    needs: the arena, the larger one of step and evaluation, parameters, states, data
+    and results; with `budget-of=arena` the arena alone.
+
+    The planner (docs/planner.md) searches all budgets, so that a looser one never
+    costs more time, and the search ends after a number of steps, not of seconds: the same
+    plan on each machine. A plan is tried before it is taken, by bufferizing and
+    packing a copy. A budget that is not met is an error, which says what was.
+
+    Example: `--remat-train="budget=500MiB"`.
+  }];
+  let options = [
+    Option<"budget", "budget", "std::string", "\"\"",
+           "bytes with a unit (500MiB), or a fraction of what the functions take as they stand (0.5)">,
+    Option<"budgetOf", "budget-of", "std::string", "\"step\"",
+           "`step`: everything that a step needs; `arena`: what it computes">,
+    Option<"planVisits", "plan-visits", "uint64_t", "2000000000",
+           "how many nodes and values of schedules the search looks at">,
+    Option<"target", "target", "std::string", "\"cpu\"", "what the program runs on">,
+    Option<"threads", "threads", "uint64_t", "0",
+           "how many threads workspaces are reserved for (0: as many as the target usually has)">,
+    Option<"convWorkspace", "conv-workspace", "uint64_t", "0",
+           "least bytes of memory for the algorithm of a convolution">,
+  ];
+}
+
 def StripAnnotationsPass : Pass<"remat-strip-annotations", "ModuleOp"> {
   let summary = "remove everything that only this project's passes read";
   let description = [{

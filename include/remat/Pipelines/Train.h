@@ -34,6 +34,25 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::init(-1)};
 };
 
+struct BudgetOptions : public virtual mlir::detail::PassOptions {
+  Option<std::string> budget{
+      *this, "budget",
+      llvm::cl::desc("most bytes that a step may take (500MiB), or a fraction "
+                     "of what it takes before anything is recomputed for a "
+                     "budget (0.5), see remat-fit-budget"),
+      llvm::cl::init("")};
+  Option<std::string> budgetOf{
+      *this, "budget-of",
+      llvm::cl::desc("what the budget bounds: `step`, everything that a step "
+                     "needs, or its `arena`"),
+      llvm::cl::init("step")};
+  CheckedOption<uint64_t> planVisits{
+      *this, "plan-visits",
+      llvm::cl::desc("how many nodes and values of schedules the search for a "
+                     "budget looks at: with more, cheaper plans are found"),
+      llvm::cl::init(2'000'000'000)};
+};
+
 struct ReportOptions : public virtual mlir::detail::PassOptions {
   Option<std::string> report{
       *this, "report",
@@ -46,6 +65,7 @@ struct ReportOptions : public virtual mlir::detail::PassOptions {
 
 struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions>,
                           public VariantOptions,
+                          public BudgetOptions,
                           public TargetOptions {};
 
 struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
@@ -63,6 +83,7 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
 
 struct TrainOptions : public PassPipelineOptions<TrainOptions>,
                       public VariantOptions,
+                      public BudgetOptions,
                       public ReportOptions,
                       public TargetOptions {
   CheckedOption<bool> checkNaNs{

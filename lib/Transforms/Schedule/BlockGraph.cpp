@@ -30,8 +30,7 @@ static bool isDestinationOnly(Operation *op) {
   return isa<tensor::EmptyOp, linalg::FillOp>(op) && op->hasOneUse();
 }
 
-/// Operands, and what nested regions use from outside of `op`.
-static SmallVector<Value> getUsedValues(Operation *op) {
+SmallVector<Value> BlockGraph::getUsedValues(Operation *op) {
   // What stands behind `after` is awaited, not read.
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return SmallVector<Value>(barrier.getValues());

@@ -62,6 +62,13 @@ public:
     return llvm::is_contained(writtenBuffers[node], buffer);
   }
 
+  /// Buffers from in front of `node` that it writes in place.
+  ArrayRef<unsigned> getWritten(unsigned node) const {
+    return writtenBuffers[node];
+  }
+  /// Operands of `op` that it reads, and what its regions use from outside.
+  static SmallVector<Value> getUsedValues(Operation *op);
+
   /// The largest number of bytes alive at once if nodes run in `order` and
   /// every buffer occupies a multiple of `alignment` bytes.
   int64_t estimatePeak(ArrayRef<unsigned> order, int64_t alignment) const;

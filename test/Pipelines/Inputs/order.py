@@ -7,7 +7,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
-TARGETS = "target=cpu", "target=cuda", "target=cuda emulate"
+TARGETS = "target=cpu", "target=cuda", "target=cuda emulate", "target=cpu budget=0.5", "target=cuda budget=0.5"
 
 
 def read_pipelines(options):

@@ -1,0 +1,36 @@
+//===- StepPlan.h - Schedules of a block that recompute ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_TRANSFORMS_SCHEDULE_STEPPLAN_H
+#define REMAT_TRANSFORMS_SCHEDULE_STEPPLAN_H
+
+#include "remat/Plan/Graph.h"
+
+#include "mlir/IR/Block.h"
+
+#include <vector>
+
+namespace mlir::remat {
+
+/// A block of tensor IR as the planner sees it.
+struct StepGraph {
+  ::remat::plan::Graph graph;
+  /// What each node is about.
+  std::vector<Operation *> ops;
+};
+
+/// Returns the graph of `block`, in whose order each operation stands now.
+/// Sizes are rounded up to `alignment`. Peaks are those of the arena that
+/// bufferization and packing will make of the block, as far as all sizes are
+/// static.
+StepGraph buildStepGraph(Block &block, int64_t alignment);
+
+/// Puts `block`, of which `buildStepGraph` made a graph, in the order of
+/// `schedule`. What runs again is a clone that reads through a `remat.barrier`
+/// on what was computed before it; what comes later reads what the clone
+/// computes.
+void applySchedule(Block &block, int64_t alignment,
+                   const ::remat::plan::Schedule &schedule);
+
+} // namespace mlir::remat
+
+#endif // REMAT_TRANSFORMS_SCHEDULE_STEPPLAN_H
