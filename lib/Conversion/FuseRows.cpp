@@ -128,6 +128,7 @@ struct FuseRows : remat::impl::FuseRowsBase<FuseRows> {
     findRowGroups(getOperation(), options, [&](const RowGroup &group) {
       changed = true;
       fuse(rewriter, group);
+      return true;
     });
     if (!changed)
       markAllAnalysesPreserved();

@@ -293,7 +293,7 @@ static RowGroup findGroup(ArrayRef<const Entry *> entries,
 }
 
 static void findRowGroups(Block &block, const RowGroupOptions &options,
-                          function_ref<void(const RowGroup &)> visit) {
+                          function_ref<bool(const RowGroup &)> visit) {
   // Finding all accesses takes long, for nothing where none is shared.
   if (llvm::none_of(block, [&](Operation &op) {
         return isCandidate(&op) &&
@@ -325,13 +325,15 @@ static void findRowGroups(Block &block, const RowGroupOptions &options,
     RowGroup group = findGroup(open, options);
     if (group.getMembers().size() == 1)
       continue;
-    fused.insert_range(group.getMembers());
-    visit(group);
+    // What stays where it is stays between others.
+    SmallVector<Operation *> members(group.getMembers());
+    if (visit(group))
+      fused.insert_range(members);
   }
 }
 
 void remat::findRowGroups(Operation *root, const RowGroupOptions &options,
-                          function_ref<void(const RowGroup &)> visit) {
+                          function_ref<bool(const RowGroup &)> visit) {
   SmallVector<Block *> blocks;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<scf::ParallelOp, scf::ForallOp, linalg::LinalgOp>(op))

@@ -78,10 +78,11 @@ private:
 std::optional<unsigned> countRowLoops(linalg::LinalgOp op, int64_t rows);
 
 /// Calls `visit` with each group of at least two operations of one block in
-/// `root`, in their order. It may replace them. What threads share already is
-/// left out.
+/// `root`, in their order. It returns true if it has put the members together,
+/// or replaced them, where the first one stood: later groups may move past the
+/// places that the others had. What threads share already is left out.
 void findRowGroups(Operation *root, const RowGroupOptions &options,
-                   function_ref<void(const RowGroup &)> visit);
+                   function_ref<bool(const RowGroup &)> visit);
 
 /// Moves the members after the first one, in their order; returns false, and
 /// moves none, if definitions of their operands cannot be moved along.

@@ -267,8 +267,10 @@ struct ConvertLinalgToGPU
     };
     IRRewriter rewriter(&getContext());
     findRowGroups(function, options, [&](const RowGroup &group) {
-      if (isWorthwhile(group) && moveTogether(rewriter, group))
-        groups.insert({group.getMembers().back(), group});
+      if (!isWorthwhile(group) || !moveTogether(rewriter, group))
+        return false;
+      groups.insert({group.getMembers().back(), group});
+      return true;
     });
   }
 
