@@ -325,7 +325,7 @@ static void findRowGroups(Block &block, const RowGroupOptions &options,
     RowGroup group = findGroup(open, options);
     if (group.getMembers().size() == 1)
       continue;
-    // What stays where it is stays between others.
+    // Members that stay where they are stay between others.
     SmallVector<Operation *> members(group.getMembers());
     if (visit(group))
       fused.insert_range(members);

@@ -159,6 +159,7 @@ LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
   plan::RecomputeOptions options;
   options.maxVisits = int64_t(planVisits);
   options.resolution = 0.05;
+  options.keepsOrder = true;
   plan::PlanArchive archive(step.graph, options);
   int64_t goal = limit, least = 0;
   for (unsigned i = 0; i < kMaxTries; ++i) {

@@ -56,8 +56,9 @@ struct Temperatures {
 class Annealing {
 public:
   Annealing(const FlatGraph &flat, int64_t basePeak, int64_t baseCost,
-            uint64_t seed)
-      : flat(flat), graph(flat.graph), basePeak(double(basePeak)),
+            uint64_t seed, bool keepsOrder)
+      : flat(flat), graph(flat.graph), keepsOrder(keepsOrder),
+        basePeak(double(basePeak)),
         baseCost(double(std::max<int64_t>(baseCost, 1))), random(seed),
         clock(flat), counts(graph.nodes.size()), marks(graph.nodes.size()),
         values(graph.values.size()), inChain(graph.nodes.size()) {}
@@ -79,6 +80,7 @@ private:
 
   const FlatGraph &flat;
   const Graph &graph;
+  bool keepsOrder;
   double basePeak, baseCost;
   Random random;
   int64_t budget = 0, visits = 0;
@@ -204,9 +206,13 @@ bool Annealing::erase(State &state) {
   for (unsigned node : schedule)
     ++counts[node];
   candidates.clear();
-  for (unsigned step = 0; step < schedule.size(); ++step)
-    if (counts[schedule[step]] > 1)
+  marks.clear();
+  for (unsigned step = 0; step < schedule.size(); ++step) {
+    unsigned node = schedule[step];
+    if (counts[node] > 1 && !(keepsOrder && !marks.contains(node)))
       candidates.push_back(step);
+    marks.insert(node);
+  }
   visits += int64_t(schedule.size());
   if (candidates.empty())
     return false;
@@ -222,6 +228,9 @@ bool Annealing::shift(State &state) {
   int length = int(schedule.size());
   int from = int(random.below(schedule.size()));
   unsigned node = schedule[from];
+  if (keepsOrder && std::find(schedule.begin(), schedule.begin() + from,
+                              node) == schedule.begin() + from)
+    return false;
   int distance = 1 + int(random.below(random.below(2) ? 4 : length));
   bool isEarlier = random.below(2);
   marks.clear();
@@ -273,7 +282,8 @@ bool Annealing::removeUnread(State &state) {
   for (unsigned step = 0; step < schedule.size(); ++step) {
     unsigned node = schedule[step];
     // Of what has to run at all, the first run counts.
-    bool isNeeded = flat.isRequired[node] && !marks.contains(node);
+    bool isNeeded =
+        (flat.isRequired[node] || keepsOrder) && !marks.contains(node);
     marks.insert(node);
     for (unsigned i = timeline.copiesOf[step];
          !isNeeded && i < timeline.copiesOf[step + 1]; ++i)
@@ -318,7 +328,7 @@ void Annealing::run(const Schedule &start, int64_t limit, int64_t maxVisits,
         temperatures.first * std::pow(temperatures.last / temperatures.first,
                                       double(visits) / double(maxVisits));
     next = current;
-    ++visits;
+    visits += int64_t(current.schedule.size());
     if (!propose(next) || !evaluate(next))
       continue;
     if (removeUnread(next) && !evaluate(next))
@@ -394,7 +404,8 @@ PlanArchive::PlanArchive(const Graph &graph, const RecomputeOptions &options) {
   auto search = [&](bool goesOn) {
     std::vector<Plan> found = {{given, base}};
     Annealing annealing(flat, base.peak, base.cost,
-                        options.seed * 2 + (goesOn ? 1 : 0));
+                        options.seed * 2 + (goesOn ? 1 : 0),
+                        options.keepsOrder);
     for (int64_t budget : budgets) {
       if (goesOn)
         if (std::optional<Schedule> schedule =

@@ -387,6 +387,28 @@ TEST(Recompute, LargeGraphsArePlanned) {
   EXPECT_LE(double(half->figures.cost), 1.2 * double(base.cost));
 }
 
+TEST(Recompute, FirstRunsKeepTheirOrder) {
+  Random random;
+  RecomputeOptions options;
+  options.maxVisits = 2'000'000;
+  options.keepsOrder = true;
+  size_t recomputed = 0;
+  for (int round = 0; round < 20; ++round) {
+    Graph graph = makeGraph(makeRandomGraph(random, 30));
+    PlanArchive archive(graph, options);
+    for (const Plan &plan : archive.getPlans()) {
+      unsigned next = 0;
+      for (unsigned node : plan.schedule)
+        if (node == next)
+          ++next;
+        else
+          EXPECT_LT(node, next);
+      recomputed += plan.schedule.size() - graph.nodes.size();
+    }
+  }
+  EXPECT_GT(recomputed, 0u);
+}
+
 TEST(Recompute, NothingNeedsNothing) {
   PlanArchive archive({});
   ASSERT_NE(archive.find(0), nullptr);

@@ -24,6 +24,9 @@ struct RecomputeOptions {
   double resolution = 0.005;
   /// No budget below this fraction is searched.
   double smallestFraction = 0.0;
+  /// First runs stay in the given order, which was chosen for more than bytes:
+  /// neighbors share what is in a cache, or a kernel.
+  bool keepsOrder = false;
   uint64_t seed = 1;
 };
 
