@@ -40,8 +40,8 @@ class Argument:
 
 
 class Device(NamedTuple):
-    """What a step runs on: `kind` is cpu or cuda, `number` which GPU, `stream` the address of the CUstream in whose order it
-    works, or None; `is_emulated` whether the kernels of a GPU run on the host; `name` with chip and driver."""
+    """The device that a step runs on: `kind` is cpu or cuda, `number` the GPU's, `stream` the address of the CUstream in whose
+    order the step works, or None; `is_emulated` is true if the kernels of a GPU run on the host; `name` has chip and driver."""
 
     kind: str
     number: int
@@ -69,15 +69,15 @@ CPU_DEVICE, CUDA_DEVICE = 1, 2  # DLPack's numbers
 
 
 def accepts(argument: Argument, dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this type has the argument's bits, in any byte order."""
+    """Returns true if elements of type `dtype`, in either byte order, have the bits of the argument's elements."""
     own, dtype = argument.dtype, dtype.newbyteorder("=")
     return dtype == own or (own.kind == "i" and dtype.kind == "u" and dtype.itemsize == own.itemsize)
 
 
 def locate(argument: Argument, value: Any, what: str, device: Device | None = None) -> tuple[Location, Any]:
-    """Where the array's elements are and what keeps them there. An array that is not contiguous is copied; one of another
-    type or shape, or on another device than the host and `device`, is an error that says what must hold. `what` names it
-    there."""
+    """Returns the location of the array's elements and the object that keeps them there. An array that is not contiguous is
+    copied. Raises a TypeError or a ValueError, in which `what` names the array, if its type or shape is not the argument's or
+    if it is on a device other than the host and `device`."""
     if type(value) is np.ndarray:
         if not accepts(argument, value.dtype):
             raise TypeError(f"{what} must be of {argument}, but got {value.dtype.name}{list(value.shape)}")
@@ -90,7 +90,7 @@ def locate(argument: Argument, value: Any, what: str, device: Device | None = No
 
 
 def _is_on(device: Device, value: Any) -> bool:
-    """Whether the step can read the array where it is, on its own device."""
+    """Returns true if the array is on `device`, the step's own, which reads it there without a copy."""
     if device.kind != "cuda" or not hasattr(value, "__dlpack_device__"):
         return False
     # An emulated GPU has no memory but that of steps.
@@ -99,7 +99,7 @@ def _is_on(device: Device, value: Any) -> bool:
 
 
 def _why_not(value: Any) -> str:
-    """Why an array that should have DLPack has none, such as a sparse one; empty where it is no such array."""
+    """Returns why an array that has `__dlpack__` cannot export itself, as a sparse one cannot; empty if it can or has none."""
     try:
         getattr(value, "__dlpack__", lambda: None)()
     except Exception as error:
@@ -108,7 +108,7 @@ def _why_not(value: Any) -> str:
 
 
 def _locate_foreign(argument: Argument, value: Any, what: str, device: Device | None) -> tuple[Location, Any]:
-    """`locate` for arrays that are not NumPy's."""
+    """Does the same as `locate` for arrays that are not NumPy's."""
     if isinstance(value, (np.ndarray, np.generic)):
         return locate(argument, np.asarray(value), what)
     if hasattr(value, "block_until_ready"):  # JAX computes in the background

@@ -37,7 +37,7 @@ def clear() -> int:
 
 
 def describe() -> str:
-    """What `python -m remat cache` says."""
+    """Returns the line that `python -m remat cache` prints: folder, number of files and bytes."""
     place, sizes = folder(), []
     for path in files():
         try:

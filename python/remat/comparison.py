@@ -30,8 +30,8 @@ class Row:
 
 
 class Comparison:
-    """What `remat.compare` found: a table as text, a picture and the table in a notebook; `rows` are in the order of the
-    policies."""
+    """The result of `remat.compare`: a table as text, and a picture and the table in a notebook. `rows` are in the order of
+    the policies."""
 
     def __init__(self, rows: Iterable[Row]):
         self.rows = tuple(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What goes wrong with a model, and with a call of a step."""
+"""Diagnostics of the compiler, and the exceptions for models and for calls of a step."""
 import dataclasses
 from collections.abc import Iterable
 from typing import Any

@@ -179,7 +179,7 @@ def draw_memory(memory: "Memory") -> str:
         own = [span for span in spans if span[0].part == part]
         rest = np.zeros(len(columns), np.int64)
         count = 0
-        # What begins first is below: residuals are freed in the opposite order, and those under them stay where they are.
+        # Buffers that begin first are at the bottom: residuals are freed in the opposite order, so those below do not move.
         for buffer, begin, end in sorted(own, key=lambda b: (b[0].first, -b[0].last)):
             if begin < end and buffer.bytes * (end - begin) > least:
                 add(name, buffer.bytes, begin, end, _describe(buffer))

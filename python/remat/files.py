@@ -15,8 +15,8 @@ SAFETENSORS = {"bool": "BOOL", "bfloat16": "BF16"} | {f"{kind}{8 * size}": f"{le
 
 
 def replace(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
-    """Replaces the file called `path` by what `write` writes to the file whose name it gets. A symbolic link stays one; what is no
-    regular file stays what it is, and is an `OSError`."""
+    """Replaces the contents of the file `path` by what `write` writes to the file whose name it gets. A symbolic link stays one.
+    Raises an OSError if the file cannot be written or `path` is not a regular file, which is left as it is."""
     if "\0" in os.fspath(path):
         raise ValueError("the name of a file must have no null character")
     problem = _native.replace_file(os.fspath(path), write)
@@ -25,8 +25,8 @@ def replace(path: str | os.PathLike[str], write: Callable[[str], object]) -> Non
 
 
 def write_safetensors(path: str, arrays: dict[str, Array], metadata: dict[str, str]) -> None:
-    """To the file that is there, array by array: safetensors' own `save_file` puts another one in its place, by way of a temporary file
-    that a kill leaves behind."""
+    """Writes to the file itself, array by array: safetensors' own `save_file` puts another file in its place, by way of a
+    temporary one that stays if the process is killed."""
     header: dict[str, Any] = {"__metadata__": metadata}
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))  # so that elements are aligned
     end = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the memory of a step is made of, in bytes, known before the first step."""
+"""The memory of a step by class, in bytes, known before the first step."""
 import dataclasses
 import functools
 import html
@@ -29,14 +29,14 @@ class LiveBuffer:
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Bytes by class. `peak` is all that a step needs: what lives between steps (`parameters`, `optimizer_state`,
-    `model_state`), the batch (`data`), `results`, and the `arena` with everything that lives within a step. What is in
-    the arena when most is alive: `residuals` (of the forward, for the backward), `gradients`, `recomputed` (what the
-    backward computes again), `workspaces` and `temporaries`; their sum can be less than the arena where buffers do not fit
-    without a gap. On a GPU, `runtime` is what its runtime keeps there besides, with the program's `constants`.
+    """Bytes by class. `peak` is all that a step needs: values that live between steps (`parameters`, `optimizer_state`,
+    `model_state`), the batch (`data`), `results`, and the `arena` with the buffers that live within a step. The classes of the
+    buffers that are live at the peak of the arena: `residuals` (of the forward, for the backward), `gradients`, `recomputed`
+    (values that the backward recomputes), `workspaces` and `temporaries`; their sum can be less than the arena where buffers do
+    not fit without a gap. On a GPU, `runtime` is the memory that its runtime keeps there, with the program's `constants`.
 
-    `buffers` is everything that the arena holds at one time or another, in program order; the backward begins at position
-    `backward` (-1: there is none). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
+    `buffers` are all buffers of the arena, in program order; the backward begins at position `backward` (-1: there is no
+    backward). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
 
     parameters: int
     optimizer_state: int
@@ -69,20 +69,20 @@ class Memory:
 
     @property
     def live(self) -> int:
-        """The most bytes of the arena that are in use at once. The arena is larger where buffers do not fit without a
-        gap."""
+        """The most bytes of the arena that are live at once. The arena is larger where buffers do not fit without a gap."""
         return max((count for _, count in self.timeline), default=0)
 
     @property
     def at_peak(self) -> tuple[LiveBuffer, ...]:
-        """What is alive where most is, the largest first."""
+        """The buffers that are live at the peak, the largest first."""
         most = self.live
         peak = next((position for position, count in self.timeline if count == most), -1)
         return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod
     def from_report(cls, text: str, function: str, runtime: int = 0) -> "Memory":
-        """Reads what `remat-train="report=FILE"` writes. `runtime`: what a GPU's runtime has for itself, or 0."""
+        """Reads the report that `remat-train="report=FILE"` writes. `runtime` is the memory that a GPU's runtime has for itself,
+        or 0."""
         report = next(f for f in json.loads(text)["functions"] if f["name"] == function)
         arguments = {name: report["arguments"][name] for name in
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
@@ -96,8 +96,8 @@ class Memory:
                    runtime=runtime and runtime + report["constants"])
 
     def figure(self) -> str:
-        """What is alive over the step, by class, as the text of an SVG that says under the pointer which tensor it is, and
-        from which line of the model."""
+        """Returns the text of an SVG with the live bytes over the step, by class. It shows for the buffer under the pointer
+        which tensor it is, and the line of the model."""
         return figures.draw_memory(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -53,7 +53,7 @@ def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is compiled, and the learning rates that are functions of Python, by their names."""
+    """Options of a compilation, the text among them, and the learning rates that are functions of Python, by their names."""
 
     options: Any
     rates: dict[str, Callable[[int], float]]
@@ -64,8 +64,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
              seed: int | None, function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
              optimization_level: int, cache: bool, check_nans: bool, target: str, budget: str | int | float | None, budget_of: str,
              evaluation: Evaluation | None = None) -> Request:
-    """The request. Whatever belongs to a train step is left out where nothing was asked for, since the
-    module may have one."""
+    """Returns the request. Attributes of a train step are left out where no argument asks for one, since the module may have
+    its own."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the module must be text, or bytecode in bytes, but got {type(text).__name__}")
     if optimizer is not None and not isinstance(optimizer, (Optimizer, str)):
@@ -137,7 +137,8 @@ def _encode(text: str | bytes) -> bytes:
 
 
 def list_operations(text: str | bytes, *, passes: str = "", file_name: str = "model.mlir") -> list[Operation]:
-    """The operations of a forward model, behind `passes`: what functions of `remat.save_if` are asked about."""
+    """Returns the operations of a forward model after the pipeline `passes`, which functions of `remat.save_if` are asked about.
+    Raises a `remat.CompileError` if the model is not valid or a pass fails."""
     listed, records, _ = _watch(_native.list_operations, _native.Options(
         text=_encode(text), file_name=file_name, passes=passes, function="", optimizer="", train_attributes="",
         train_options="", optimization_level=3))
@@ -146,7 +147,7 @@ def list_operations(text: str | bytes, *, passes: str = "", file_name: str = "mo
 
 
 def _finish(result: Any, records: list[tuple[Any, ...]]) -> list[Diagnostic]:
-    """Raises what went wrong, and logs the rest."""
+    """Raises a CompileError with the diagnostics if there is no result; logs and returns them otherwise."""
     diagnostics = gather(records)
     if result is None:
         raise CompileError(diagnostics)
@@ -167,7 +168,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `text`: a module with a forward function, in assembly or bytecode. Its arguments with `opt.param` are trained.
     - `optimizer`: an update rule (`remat.AdamW(3e-4)`, or the text of an attribute). Needed if, and only if, the module
       has no `remat.train_step`; so are `eager`, `clip_global_norm`, `accumulate` and `seed`.
-    - `policy`: what is computed again. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
+    - `policy`: what is rematerialized. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
       alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything.
     - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
@@ -201,8 +202,8 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
 def compile_request(request: Request, states_of: Any = None) \
         -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]]]:
-    """What a `Step` is made of: the compiled module, warnings, what explains it, the pipeline, and learning rates. With
-    `states_of`, it has the parameters and states of that compiled module."""
+    """Compiles, and returns the arguments of `Step`: the compiled module, warnings, a function that explains it, the pipeline,
+    and learning rates. With `states_of`, it has the parameters and states of that compiled module."""
     options = request.options
     native, records, seconds = _watch(_native.compile, options, states_of)
     diagnostics = _finish(native, records)
@@ -213,7 +214,7 @@ def compile_request(request: Request, states_of: Any = None) \
 
 def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any, *more: Any) \
         -> tuple[Any, list[tuple[Any, ...]], float]:
-    """Of `work`, while it shows what it does: the result, the diagnostics, and how long it took."""
+    """Calls `work`, which shows its progress, and returns its result, its diagnostics, and the seconds that it took."""
     with compiling():
         progress = Progress(options.file_name)
         try:
@@ -229,7 +230,8 @@ def _explain(request: Request) -> str:
 
 
 def make_request(text: str | bytes, evaluation: Evaluation | None = None, **arguments: Any) -> Request:
-    """The request that `train_step` makes of the same arguments; `evaluation` is a front end's."""
+    """Returns the request that `train_step` makes of the same arguments; `evaluation` is a front end's. Raises a TypeError for
+    arguments that `train_step` does not have."""
     defaults = {name: known.default for name, known in inspect.signature(train_step).parameters.items() if name != "text"}
     unknown = sorted(set(arguments) - set(defaults))
     if unknown:
@@ -238,5 +240,5 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
 
 
 def explain(text: str | bytes, **arguments: Any) -> str:
-    """`Step.explain` without a step; takes what `train_step` does."""
+    """Returns the same table as `Step.explain`, without a step, for the arguments of `train_step`."""
     return _explain(make_request(text, **arguments))

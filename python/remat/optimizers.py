@@ -122,8 +122,8 @@ class Group:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Optimizer:
-    """What all optimizers have: `groups` of parameters, `clip_value` (every element of a gradient is limited to
-    [-clip_value, clip_value]) and `clip_norm` (the norm of each gradient by itself)."""
+    """Base class of optimizers. All have `groups` of parameters, `clip_value` (every element of a gradient is limited to
+    [-clip_value, clip_value]) and `clip_norm` (the limit of the norm of each gradient by itself)."""
 
     groups: Sequence[Group] = ()
     clip_value: float | None = None
@@ -133,12 +133,12 @@ class Optimizer:
     _shared = ("groups", "clip_value", "clip_norm")
 
     def attribute(self) -> str:
-        """The rule, as in assembly."""
+        """Returns the rule, as in assembly."""
         values = {f.name: _text(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in self._shared}
         return _attribute(self._mnemonic, values)
 
     def clauses(self) -> str:
-        """What belongs to `opt.optimizer` beside the rule."""
+        """Returns the clauses of `opt.optimizer` that follow the rule: groups and clipping; may be empty."""
         parts = [f"groups = [{', '.join(map(str, self.groups))}]"] if self.groups else []
         for name in ("clip_value", "clip_norm"):
             if getattr(self, name) is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is saved and what is computed again, as values: selections of parts of a model, and policies for them.
+"""Choices of what is saved and what is rematerialized, as values: selections of parts of a model, and policies for them.
 
-A selection takes parts of a plain model; a policy behind it (`|`) says what their forward may save for the backward. Several
-policies in a row permit what any of them does, several selections are done one after the other, inner parts first. What that
-becomes is a pipeline for `remat-opt`:
+A selection takes parts of a plain model; a policy after it (`|`) says what their forward may save for the backward. Several
+policies in a row permit what any of them does, several selections are done one after the other, inner parts first. Together
+they are a pipeline for `remat-opt`:
 
     >>> print(layers(every=2) | dots_saveable | save_names("attn_out"))
     remat-annotate{blocks every=2 policy={any_of<#remat.dots_saveable, #remat.save_only_names<"attn_out">>}}
@@ -20,11 +20,11 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """What `save_if` is asked about: an operation of the forward model that makes a tensor.
+    """An operation of the forward model that makes a tensor, as functions of `save_if` get it.
 
     `number` counts operations from 0; `op` is its name in MLIR and `kinds` those of `remat.ops` that it is one of; `bytes`
-    is the size of its results and `cost` how many scalar operations it takes to compute them again; `scope` (the module in
-    PyTorch, the name scope in JAX), `line` of the source and `name` (of a `checkpoint_name`) are None where there is none.
+    is the size of its results and `cost` the number of scalar operations that recompute them; `scope` (the module in
+    PyTorch, the name scope in JAX), `line` of the source and `name` (of a `checkpoint_name`) are None if it has none.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Operation:
 
 
 def parse_operations(text: str) -> list[Operation]:
-    """Of what `remat-print-operations` prints."""
+    """Returns the operations in `text`, as `remat-print-operations` prints them."""
     operations: list[dict[str, Any]] = json.loads(text)
     fields: list[dict[str, Any]] = [{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
                                     for found in operations]
@@ -48,7 +48,8 @@ def parse_operations(text: str) -> list[Operation]:
 
 
 class Policy:
-    """What may be saved: any of these attributes (without `#remat.`), or what any of these functions says of an operation."""
+    """Permits to save what any of its members permits: attributes (without `#remat.`), and functions that return true for an
+    operation whose results may be saved."""
 
     def __init__(self, *members: str | Callable[[Operation], bool]):
         self.members = members
@@ -64,7 +65,7 @@ class Policy:
 
     @property
     def attribute(self) -> str:
-        """Of what is no function, as in assembly; empty if that is nothing."""
+        """The attribute of the members that are not functions, as in assembly; empty if there are none of these."""
         names = [member for member in self.members if isinstance(member, str)]
         if len(names) < 2:
             return "".join(names)
@@ -177,7 +178,8 @@ class Annotation:
         return Annotation([*before, *(dataclasses.replace(s, policy=change(s.policy)) for s in last)], count)
 
     def resolve(self, operations_after: Callable[[str], Sequence[Operation]]) -> str:
-        """The pipeline. `operations_after(pipeline)` are those of the model behind the passes before."""
+        """Returns the pipeline. `operations_after(pipeline)` returns the operations of the model after the passes of earlier
+        selections."""
         pipeline = ""
         for selection in self.selections:
             before = pipeline
@@ -224,7 +226,7 @@ def whole(*, policy: Policy | str | None = None, recompute: Sequence[str] = (), 
 
 def scopes(*patterns: str, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
            function: str | None = None) -> Annotation:
-    """What the locations place under these scopes: `layers.*` (PyTorch), `layer_*` (JAX)."""
+    """Operations whose locations are under these scopes: `layers.*` (PyTorch), `layer_*` (JAX)."""
     return _annotate(f"scope={_patterns(patterns)}", policy, recompute, name, function)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What users see of long work: messages of the logger `remat`, and, on a terminal and with tqdm, a bar."""
+"""Shows users the progress of long work: by messages of the logger `remat`, and, on a terminal and with tqdm, by a bar."""
 import contextlib
 import logging
 import sys
@@ -13,7 +13,7 @@ INTERVAL = 5.0  # Seconds between messages.
 
 
 def _make_bar(what: str) -> Any:
-    """A bar on a terminal; None elsewhere, or without tqdm."""
+    """Returns a bar on a terminal; None elsewhere, or without tqdm."""
     if not sys.stderr or not sys.stderr.isatty():
         return None
     try:

@@ -23,13 +23,13 @@ Array = np.ndarray[Any, Any]
 
 
 class _Results(NamedTuple):
-    """What gets what a step or an evaluation computes."""
+    """Functions that get the results of a step or an evaluation: the loss, if there is one, and the others by name."""
 
     loss: Callable[[], Array] | None
     extras: list[tuple[str, Callable[[], Array]]]
 
     def read(self) -> Any:
-        """What a call returns: the loss, a dictionary of the others, or both."""
+        """Returns what a call of the step does: the loss, a dictionary of the others, or both."""
         if self.loss is None or self.extras:
             values = {name: read() for name, read in self.extras}
             extras = {name: value.copy() if value.ndim else value.item() for name, value in values.items()}
@@ -37,7 +37,8 @@ class _Results(NamedTuple):
         return self.loss().item()
 
     def with_signs(self, kinds: Mapping[str, str]) -> "_Results":
-        """The same, unsigned where the export had it, since MLIR's integers have no sign. `kinds` are NumPy's names of types."""
+        """Returns these, with unsigned integers where the export had them, since MLIR's integers have no sign. `kinds` are
+        NumPy's names of types, by result."""
         def as_kind(read: Callable[[], Array], kind: str) -> Callable[[], Array]:
             return (lambda: read().view(kind)) if kind.startswith("uint") else read
 
@@ -145,31 +146,31 @@ class Step:
 
     @property
     def number(self) -> int:
-        """How many steps have been done; schedules and bias corrections depend on it."""
+        """The number of steps that have been done; schedules and bias corrections depend on it."""
         return int(self._native.number)
 
     @property
     def seed(self) -> int:
-        """What initial values and random states depend on."""
+        """The seed of initial values and random states."""
         return int(self._native.seed)
 
     # --- Seeing --------------------------------------------------------------------------------
 
     @functools.cached_property
     def memory(self) -> Memory:
-        """What the step's memory is made of."""
+        """The step's memory, by class."""
         return Memory.from_report(self._native.memory_report, self._native.function, self._native.device_bytes[0])
 
     @functools.cached_property
     def eval_memory(self) -> Memory:
-        """What the memory of an evaluation is made of. Its arena is the step's, which is as large as the larger one."""
+        """The memory of an evaluation, by class. Its arena is the step's, which is as large as the larger one needs."""
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
         return Memory.from_report(self._native.memory_report, self._native.evaluation, self._native.device_bytes[0])
 
     def explain(self) -> str:
-        """A table of what the backward keeps and what it computes again: who decided so and why, bytes, cost, and the
-        line of the model."""
+        """Returns a table of the values that are saved for the backward and of those that it recomputes: who decided so and
+        why, bytes, cost, and the line of the model."""
         return self._explain()
 
     def __repr__(self) -> str:
@@ -199,8 +200,8 @@ class Step:
         return {a.name: self._readers[a.name]() for a in self.arguments if a.role == "parameter"}
 
     def device_arrays(self) -> dict[str, DeviceArray]:
-        """What `state_dict` names, without a copy wherever it is, for `torch.from_dlpack` or `jax.dlpack.from_dlpack`. The
-        arrays change with each step, and are not to be read while one runs."""
+        """Returns the arrays of `state_dict` by name, on the device where they are and without a copy, for `torch.from_dlpack`
+        or `jax.dlpack.from_dlpack`. They change with each step, and must not be read while one runs."""
         def place(index: int) -> tuple[int, int]:
             is_on_gpu = self._native.view(index) is None
             return (CUDA_DEVICE, self.device.number) if is_on_gpu else (CPU_DEVICE, 0)
@@ -257,7 +258,8 @@ class Step:
 
 
 def _make_reader(native: Any, argument: Argument, index: int) -> Callable[[], Array]:
-    """What gets the values of an argument: a view of the step's own memory if that is the host's, else a copy."""
+    """Returns a function that gets the values of an argument: as a view of the step's own memory if that is the host's, else
+    as a copy."""
     view: Array | None = native.view(index)
     if view is not None:
         shaped: Array = view.view(argument.dtype).reshape(argument.shape)
@@ -274,7 +276,8 @@ def _make_reader(native: Any, argument: Argument, index: int) -> Callable[[], Ar
 
 def _locate_all(what: str, inputs: list[tuple[Argument, str]], batch: Sequence[Any], device: Device) \
         -> list[tuple[Location, Any]]:
-    """Where the arrays of `batch` are, and what keeps them there. `inputs` are arguments, and what messages call them."""
+    """Returns, for each array of `batch`, its location and the object that keeps it there. `inputs` are arguments and their
+    names in messages. Raises a TypeError or a ValueError if the arrays are not as the arguments ask."""
     if len(batch) != len(inputs):
         names = ", ".join(f"{a.name}: {a}" for a, _ in inputs)
         raise TypeError(f"{what} takes {len(inputs)} arrays ({names}), but got {len(batch)}")

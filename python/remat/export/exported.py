@@ -16,7 +16,7 @@ from remat.files import replace
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "i64", "uint32": "i32", "uint16": "i16", "uint8": "i8",
                  "bool": "i1"}
-# What an exporter leaves behind where upstream dialects do not suffice.
+# Operations of exporters' own dialects, left in the module where there is no lowering to upstream dialects.
 FOREIGN = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"?'
                      r"((?:util|iree_\w+|flow|hal|stablehlo|chlo|tm_tensor|torch|torch_c)\.[\w.]+)", re.M)
 BOOLEANS = re.compile(r'dense<"0x([0-9A-Fa-f]+)"> : tensor<((?:\d+x)+)i1>')
@@ -45,7 +45,7 @@ class Value:
 
 @dataclasses.dataclass
 class Export:
-    """What `from_torch` and `from_jax` return."""
+    """An exported model, as `from_torch` and `from_jax` return it: the module's text, and values to compare a step with."""
 
     text: str
     framework: str

@@ -16,20 +16,20 @@ POSITION = re.compile(r'"([^"]*)":(\d+):(\d+)(?: to \d*:\d+)?')  # "model.py":3:
 NAME = re.compile(r'"[^"]*"')
 FUSED = re.compile(r"fused(?:<[^>]*>)?\[")
 ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.M)
-# What models are written with. A line of these says how a layer works, but not which one it is.
+# Packages that models are written with. A line of theirs says how a layer works, but not which layer of the model it is.
 FRAMEWORKS = "torch", "torch_mlir", "jax", "jaxlib", "flax", "haiku", "equinox", "einops", "remat"
 
 
 @functools.cache
 def framework_folders() -> tuple[str, ...]:
-    """With a separator at their ends."""
+    """Returns the folders of the FRAMEWORKS that are installed, with a separator at their ends."""
     specs = map(importlib.util.find_spec, FRAMEWORKS)
     return tuple(f"{Path(spec.origin).parent}/" for spec in specs if spec and spec.origin)
 
 
 @functools.cache
 def is_of_user(path: str) -> bool:
-    """Whether `path` is a file of the model, rather than of a framework, of Python itself, or of code that was generated."""
+    """Returns true if `path` is a file of the model, rather than of a framework, of Python itself, or of generated code."""
     if path.startswith(framework_folders()) or path.startswith(("<eval_with_key>", "<frozen ")):
         return False
     library = f"{sysconfig.get_path('stdlib')}/"
@@ -38,13 +38,13 @@ def is_of_user(path: str) -> bool:
 
 @functools.cache
 def shorten(path: str) -> str:
-    """`path`, but without its folder if there is no such file: that of a notebook's cell names the process."""
+    """Returns `path`, without its folder if there is no such file: that of a notebook's cell names the process."""
     return path if Path(path).exists() else Path(path).name
 
 
 def find_position(text: str) -> str | None:
-    """The first position in `text`, the innermost one of a stack of calls, that is in the user's source. JAX counts columns from
-    0, MLIR from 1."""
+    """Returns the first position in `text`, the innermost one of a stack of calls, that is in the user's source, or None. JAX
+    counts columns from 0, MLIR from 1."""
     found = (match for match in POSITION.finditer(text) if is_of_user(match[1]))
     return next((f'"{shorten(match[1])}":{match[2]}:{int(match[3]) + 1}' for match in found), None)
 
@@ -101,7 +101,8 @@ def parse_location(text: str, at: int) -> tuple[str | None, int]:
 
 
 def keep_scopes(text: str) -> str:
-    """Keeps the names of each location and their lines, in call sites and fused as they are, behind an alias."""
+    """Returns `text` with each location reduced to its names and their positions in the user's source, in call sites and fused
+    as they are, and referred to by an alias."""
     pieces: list[str] = []
     aliases: dict[str, str] = {}
     parsed: dict[str, tuple[str | None, int]] = {}
@@ -121,7 +122,7 @@ def keep_scopes(text: str) -> str:
 
 
 def describe_location(location: str) -> str:
-    """`model.py:12 (layers.0)`, as far as the text `location` says that; else empty."""
+    """Returns `model.py:12 (layers.0)`, or as much of it as the text `location` has; may be empty."""
     position = find_position(location)
     name = next((m[0][1:-1] for m in NAME.finditer(location) if not POSITION.match(location, m.start())), "")
     if not position:
@@ -131,7 +132,7 @@ def describe_location(location: str) -> str:
 
 
 def describe_next(text: str, at: int) -> str:
-    """Of the first location of the module `text` behind `at`."""
+    """Describes the first location of the module `text` after the offset `at`; empty if there is no location."""
     match = re.compile(r"\bloc\((#loc\d*|[\"cf][^\n]*)\)").search(text, at)
     if not match:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def invert_lower(xp: Any, a: Any, has_unit_diagonal: bool) -> Any:
-    """What is above the diagonal of `a` does not count."""
+    """Returns the inverse of the lower triangle of `a`; elements above the diagonal are not read."""
     place = xp.arange(a.shape[-1])
     row, column = place[:, None], place[None, :]
     diagonal = xp.where(row == column, xp.ones_like(a) if has_unit_diagonal else a, 1)
@@ -22,7 +22,7 @@ def invert_lower(xp: Any, a: Any, has_unit_diagonal: bool) -> Any:
 
 
 def solve(xp: Any, a: Any, b: Any, *, is_upper: bool, is_left: bool = True, has_unit_diagonal: bool = False) -> Any:
-    """x with a x = b, or x a = b if `a` is not on the left."""
+    """Returns x with a x = b, or with x a = b if `a` is not on the left."""
     lower = xp.swapaxes(a, -1, -2) if is_upper else a
     inverse = invert_lower(xp, lower, has_unit_diagonal)
     inverse = xp.swapaxes(inverse, -1, -2) if is_upper else inverse

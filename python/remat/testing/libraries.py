@@ -63,7 +63,7 @@ def descriptor_type(rank):
 
 
 def to_descriptor(array, address=None):
-    """Of the array, or of a copy that lies elsewhere."""
+    """Returns the memref descriptor of the array, or of a copy of it at `address`."""
     memref = descriptor_type(array.ndim)()
     memref.allocated = memref.aligned = array.ctypes.data if address is None else address
     if array.ndim:
@@ -73,14 +73,14 @@ def to_descriptor(array, address=None):
 
 
 def make_arena(size):
-    """An aligned arena of `size` bytes and ARENA_GUARD more, which nobody may write."""
+    """Returns an aligned arena of `size` bytes and ARENA_GUARD more, which must not be written."""
     memory = np.full(size + ARENA_GUARD + ARENA_ALIGNMENT, ARENA_FILL, "i1")  # what lies there must not matter
     start = -memory.ctypes.data % ARENA_ALIGNMENT
     return memory[start:start + size + ARENA_GUARD]
 
 
 def from_descriptor(memref, dtype):
-    """A copy of what the memref holds."""
+    """Returns a copy of the elements of the memref."""
     rank = len(getattr(memref, "sizes", ()))
     shape, strides = (list(memref.sizes), list(memref.strides)) if rank else ([], [])
     dtype = np.dtype(dtype)
@@ -93,7 +93,7 @@ def from_descriptor(memref, dtype):
 
 
 def add_weighted_sum(value, kind, number):
-    """Lines that sum the elements of `value`, a tensor or a scalar, under weights that differ; and the sum."""
+    """Returns lines that sum the elements of `value`, a tensor or a scalar, with weights that differ; and the sum."""
     n = f"sum{number}_"
     match = re.fullmatch(r"tensor<((?:[0-9?]+x)*)(\w+)>", kind)
     rank, element = (match.group(1).count("x"), match.group(2)) if match else (0, kind)

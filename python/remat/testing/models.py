@@ -42,7 +42,8 @@ def run(command):
 
 
 def has_layers(model, options=()):
-    """Whether remat-annotate finds layers in the file `model` behind other options. A crash is no answer."""
+    """Returns true if remat-annotate finds layers in the file `model` after the passes of `options`. Raises a Crash if the tool
+    crashes, which says nothing about layers."""
     try:
         run([tool("remat-opt", "REMAT_BIN"), model, *options, "--remat-annotate=blocks", "-o", os.devnull])
     except Crash:
@@ -56,14 +57,14 @@ def has_layers(model, options=()):
 
 
 def widen(array, kind):
-    """An array as it is stored, of elements of `kind`, in float64 (integers as they are)."""
+    """Returns a stored array with elements of `kind` in float64 (integers as they are)."""
     if kind == "bf16":
         return (np.asarray(array).view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return array.astype(np.float64) if kind in FLOATS else array
 
 
 def check_entry(entry):
-    """What is wrong with an entry of the description, or nothing."""
+    """Returns what is wrong with an entry of the description, or None."""
     if not isinstance(entry, dict):
         return "is no object"
     for key in ("name", "role", "dtype"):

@@ -14,7 +14,7 @@ import numpy as np
 from remat.testing.libraries import NUMPY_TYPES, descriptor_type, from_descriptor, make_arena, to_descriptor, tool
 from remat.testing.models import MOMENTUM, Problem, run
 
-# What the compiled step itself allocates (buffers of dynamic size) is counted; it is linked with --wrap.
+# Counts the bytes that the compiled step itself allocates (buffers of dynamic size); it is linked with --wrap.
 HOST_ALLOCATOR = r"""
 #include <stddef.h>
 #include <stdint.h>
@@ -90,7 +90,7 @@ def split(text, opening="([{<", closing=")]}>"):
 
 
 def enclosed(text, start):
-    """The text between the parenthesis at `start` and the one that closes it, and the position behind."""
+    """Returns the text between the parenthesis at `start` and the one that closes it, and the position after that one."""
     depth, quoted, i = 0, False, start
     while True:
         c = text[i]
@@ -104,7 +104,7 @@ def enclosed(text, start):
 
 
 def unquote(text):
-    """The value of an attribute; of a string, the text that MLIR printed with escapes."""
+    """Returns the value of an attribute; for a string, the text that MLIR printed with escapes."""
     if not text.startswith('"'):
         return text
     plain = re.sub(rb"\\(\\|[0-9A-F]{2})", lambda m: m[1] if m[1] == b"\\" else bytes.fromhex(m[1].decode()),
@@ -276,7 +276,7 @@ class Variant:
         self.memory = next(f for f in functions if f["name"] == "step")
 
     def initial(self, slot):
-        """What an argument holds before the step, without those that only take up memory."""
+        """Returns the value of an argument before the step: its `remat.init`, else the recorded array of its name, else zeros."""
         value = slot.attributes.get("remat.init")
         if value and value.startswith("dense_resource<"):
             data = self.model.resource(re.match(r"dense_resource<([^>]*)>", value)[1].strip('"'))
@@ -340,7 +340,7 @@ class Variant:
                     for i, r in enumerate(self.results)]
         results = type("Results", (ctypes.Structure,), {"_fields_": returned})()
         before = [a if a is None else a.copy() for a in arrays]
-        # What lies in memory before must not matter, and nothing behind the arena may be written.
+        # Results must not depend on the arena's contents before the step, and nothing after the arena may be written.
         for pattern in (0xAA, 0x55):
             for array, old in zip(arrays, before):
                 if array is not None and array is not arena:
