@@ -2,9 +2,9 @@
 """Functions of a JAX program whose derivative is given by hand, by `jax.custom_vjp` or `jax.custom_jvp`.
 
 Lowered, they are what they compute, and their derivative is lost. So each application becomes a call of a function of its
-own, @custom_<n>, beside which stands what JAX makes of its derivative: a function @custom_<n>_vjp from operands, results and
-cotangents to cotangents of the operands, as `remat.custom_vjp` has it. That one computes again what the forward would have
-saved for it, as far as it reads it.
+own, @custom_<n>. The derivative that JAX has for it becomes a function @custom_<n>_vjp from operands, results and cotangents
+to cotangents of the operands, as `remat.custom_vjp` has it, which recomputes the values that it uses of those that the forward
+would have saved.
 """
 
 import functools
@@ -24,13 +24,13 @@ RULED = "bessel_i0e", "bessel_i1e", "custom_linear_solve", "igamma", "igammac", 
 
 
 def get_name(equation: Any) -> tuple[str, str]:
-    """Of the function that `equation` calls, and the file in which it is."""
+    """Returns the name of the function that `equation` calls, and the file in which it is."""
     name, _, source = equation.params["call_jaxpr"].jaxpr.debug_info.func_src_info.partition(" at ")
     return name, source
 
 
 def is_custom(equation: Any) -> bool:
-    """Whether `equation` calls a function with a derivative by hand, other than PLAIN ones."""
+    """Returns true if `equation` calls a function with a derivative by hand, other than PLAIN ones."""
     import jax
     if equation.primitive.name not in ("custom_jvp_call", "custom_vjp_call"):
         return False
@@ -39,12 +39,12 @@ def is_custom(equation: Any) -> bool:
 
 
 def is_ruled(equation: Any) -> bool:
-    """Whether `equation` is an operation of JAX that has a derivative of its own, other than what it lowers to."""
+    """Returns true if `equation` is an operation of JAX with a derivative that is not that of what it lowers to."""
     return equation.primitive.name in RULED
 
 
 def with_own_derivative(equation: Any) -> Any:
-    """What such an `equation` computes, as a function with the derivative by hand that JAX has for it."""
+    """Returns a function that computes the RULED `equation`, with the derivative that JAX has for it as one by hand."""
     import jax
 
     def ruled(*operands: Any) -> Any:
@@ -56,19 +56,19 @@ def with_own_derivative(equation: Any) -> Any:
 
 
 def is_own(equation: Any) -> bool:
-    """Whether `equation` calls a function that `with_own_derivative` made."""
+    """Returns true if `equation` calls a function that `with_own_derivative` made."""
     inner = equation.params["call_jaxpr"].jaxpr.eqns
     return len(inner) == 1 and is_ruled(inner[0])
 
 
 def is_key(x: Any) -> bool:
-    """Whether `x` is an array of random keys as `jax.random.key` makes them."""
+    """Returns true if `x` is an array of random keys as `jax.random.key` makes them."""
     import jax
     return bool(jax.dtypes.issubdtype(getattr(x, "dtype", float), jax.dtypes.prng_key))
 
 
 def to_keys(numbers: Any, like: Any) -> Any:
-    """The random keys that consist of these `numbers`, of the kind that `like` has."""
+    """Returns the random keys that consist of these `numbers`, of the kind that `like` has."""
     import jax
     kinds: list[Any] = []
     jax.eval_shape(lambda keys: kinds.append(jax.random.key_impl(keys)), like)
@@ -76,8 +76,8 @@ def to_keys(numbers: Any, like: Any) -> Any:
 
 
 def split(values: Sequence[Any]) -> list[Any]:
-    """Complex arrays by their real and imaginary parts, and random keys by their numbers: functions with a derivative by hand have
-    no others at their border."""
+    """Returns `values` with real and imaginary parts for complex arrays and numbers for random keys: functions with a derivative by
+    hand have neither as operands or results."""
     import jax
 
     def parts(v: Any) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def split_avals(avals: Sequence[Any]) -> list[Any]:
 
 
 def join(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
-    """What `split` made these of."""
+    """Returns the values of which `split` made these `parts`."""
     import jax
     remaining = iter(parts)
 
@@ -110,7 +110,7 @@ def join(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
 
 
 def in_parts(program: Any) -> Any:
-    """The closed jaxpr `program` as one of these parts; itself where nothing is split."""
+    """Returns the closed jaxpr `program` as one from parts to parts; itself where nothing is split."""
     import jax
     from jax.extend import core
     if not any(np.iscomplexobj(aval) or is_key(aval) for aval in (*program.in_avals, *program.out_avals)):

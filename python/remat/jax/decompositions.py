@@ -117,15 +117,16 @@ def refuse_collective(*_: Any, **__: Any) -> Any:
 
 
 def is_collective(equation: Any) -> bool:
-    """Whether `equation` is one of several devices; of those under `jax.vmap` with a name, JAX leaves the numbers of dimensions."""
+    """Returns true if `equation` communicates with other devices. Those under `jax.vmap` with a name do not: JAX has replaced the
+    name by the number of a dimension."""
     axes = equation.params.get("axes", equation.params.get("axis_name", ()))
     axes = axes if isinstance(axes, tuple) else (axes,)
     return equation.primitive.name in COLLECTIVES and not all(isinstance(axis, int) for axis in axes)
 
 
 def gather(x: Any, indices: Any, *, primitive: Any, **params: Any) -> Any:
-    """With indices that lie inside, since a step checks that they do, and that are no small unsigned integers, which become an index as
-    if they had a sign."""
+    """Gathers with indices in bounds, since a step checks them, and without small unsigned integers, which would become an index as if
+    they had a sign."""
     from jax import lax
     from jax import numpy as jnp
     numbers, mode, sizes, value = (params[name] for name in ("dimension_numbers", "mode", "slice_sizes", "fill_value"))
@@ -145,14 +146,14 @@ def gather(x: Any, indices: Any, *, primitive: Any, **params: Any) -> Any:
 
 
 def is_to_be_checked(equation: Any) -> bool:
-    """Whether `equation`, a gather, has indices that may lie outside, or that are small unsigned integers."""
+    """Returns true if `equation`, a gather, has indices that may be out of bounds, or that are small unsigned integers."""
     from jax import lax
     kind = equation.invars[1].aval.dtype
     return bool(equation.params["mode"] != lax.GatherScatterMode.PROMISE_IN_BOUNDS or kind.kind == "u" and kind.itemsize < 4)
 
 
 def get_fill_value(value: Any, kind: Any) -> Any:
-    """What stands for elements outside of an array of this `kind`, `value` if it is given."""
+    """Returns the value of elements that are out of bounds in an array of this `kind`: `value` if it is given, else JAX's."""
     from jax import numpy as jnp
     if value is not None:
         return value
@@ -162,7 +163,7 @@ def get_fill_value(value: Any, kind: Any) -> Any:
 
 
 def complex_abs(x: Any) -> Any:
-    """Without overflow, and with the derivative 0 at 0; StableHLO's way to linalg takes the root of a sum of squares."""
+    """Does not overflow, and has the derivative 0 at 0; StableHLO's way to linalg takes the root of a sum of squares."""
     from jax import lax
     from jax import numpy as jnp
     real, imaginary = lax.abs(lax.real(x)), lax.abs(lax.imag(x))
@@ -189,7 +190,7 @@ def reverse(x: Any, *, dimensions: Any) -> Any:
 
 
 def keep(x: Any, **_: Any) -> Any:
-    """Of shardings, which a step on one device has none of."""
+    """Replaces a sharding, which has no effect on one device."""
     return x
 
 
@@ -198,14 +199,15 @@ def sum_in_float32(*operands: Any, primitive: Any, kind: Any, **params: Any) -> 
 
 
 def has_algorithm(equation: Any) -> bool:
-    """Whether `equation` is a product that says in which types it multiplies and adds, which StableHLO's way to linalg does not read."""
+    """Returns true if `equation` is a product that says in which types it multiplies and adds, which StableHLO's way to linalg
+    ignores."""
     from jax import lax
     return isinstance(equation.params.get("precision"), (lax.DotAlgorithm, lax.DotAlgorithmPreset))
 
 
 def multiply_by_algorithm(*operands: Any, primitive: Any, precision: Any, **params: Any) -> Any:
-    """Of operands in the types of the algorithm, added up in float32 or more; those that make one product of several have all digits of
-    float32."""
+    """Multiplies operands in the types of the algorithm, and adds in float32 or more. Algorithms that make one product of several have
+    all digits of float32."""
     from jax import lax
     from jax import numpy as jnp
     kinds: tuple[Any, Any]
@@ -229,7 +231,7 @@ def adds_in_16_bits(equation: Any) -> bool:
     return bool(jnp.issubdtype(kind, jnp.floating) and kind.itemsize == 2)
 
 
-# What JAX has LAPACK for.
+# Primitives that JAX computes by LAPACK.
 LINEAR_ALGEBRA = ("cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "qr", "schur",
                   "svd", "symmetric_product", "tridiagonal", "tridiagonal_solve")
 
@@ -249,7 +251,7 @@ def triangular_solve(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_
 
 
 def find(equation: Any) -> Callable[..., Any] | None:
-    """What computes the same as `equation`, if that is to be decomposed."""
+    """Returns a function that computes the same as `equation`, or refuses it, or None if it needs no decomposition."""
     from jax import numpy as jnp
     if has_algorithm(equation):
         return functools.partial(multiply_by_algorithm, primitive=equation.primitive)

@@ -70,7 +70,7 @@ def widen(tree: Any) -> Any:
 
 
 def describe_refusal(text: str) -> str:
-    """What IREE cannot lower, and where, of the text of its error."""
+    """Returns the operation that IREE cannot lower and its location, from the `text` of its error; else all of `text`."""
     match = re.search(r"^(\S.*?:\d+):\d+: error: (.*)", text, re.M)
     if not match:
         return text
@@ -82,7 +82,8 @@ def describe_refusal(text: str) -> str:
 
 
 def stablehlo_to_linalg(text: str) -> str:
-    """Linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's."""
+    """Returns linalg on tensors by IREE's input conversion, with MLIR's functions in the place of IREE's. Raises an ExportError if
+    IREE cannot lower the text."""
     from iree.compiler import tools
     try:
         text = tools.compile_str(text, input_type="stablehlo", output_mlir_debuginfo=True, extra_args=[

@@ -11,8 +11,8 @@ from remat.export.groups import choose_tile
 
 
 def find_pairs(group_sizes: Any, tile: int, count: int) -> tuple[Any, Any, Any, Any]:
-    """For each of `count` pairs of a group and a tile with rows of it: both numbers, and the group's first row and the one behind
-    its last. What is left over has no rows."""
+    """Returns, for each of `count` pairs of a group and a tile with rows of it, both numbers, and the group's first row and the one
+    after its last. Pairs in excess have no rows."""
     from jax import numpy as jnp
     sizes = group_sizes.astype("int32")
     ends = jnp.cumsum(sizes, dtype="int32")

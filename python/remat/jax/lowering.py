@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a JAX program says of rematerialization and derivatives, kept through its lowering, which drops all of it but a scope.
+"""Keeps what a JAX program says of rematerialization and derivatives through its lowering, which drops all of it but a scope.
 
 `jax.checkpoint` leaves "checkpoint" in the scope of its operations, the same one each time that a function is applied;
 `checkpoint_name` and `stop_gradient` leave nothing. So the applications are numbered ("checkpoint#2"), and names and stopped
@@ -111,14 +111,14 @@ class Marker(Decomposer):
 
 
 def computed_by(equation: Any, compute: Any, name: str) -> Any:
-    """`equation` as a call of `compute`, which is called `name` in locations."""
+    """Returns `equation` as a call of `compute`, which is called `name` in locations."""
     import jax
     call, = jax.make_jaxpr(jax.jit(compute))(*(v.aval for v in equation.invars)).eqns
     return equation.replace(primitive=call.primitive, params=call.params | {"name": name})
 
 
 def is_debugging(equation: Any) -> bool:
-    """Whether it calls Python and computes nothing, which no step does; the user is told."""
+    """Returns true if `equation` calls Python and computes nothing, and warns that a step leaves it out."""
     if equation.primitive.name not in ("debug_print", "debug_callback"):
         return False
     from jax.extend import source_info_util
@@ -137,7 +137,7 @@ def in_scope(equation: Any, scope: str) -> Any:
 
 
 def erase_barriers(module: Any) -> None:
-    """Takes out the barriers of `module` (in StableHLO) that stand for nothing."""
+    """Erases the barriers of `module` (in StableHLO) that stand for nothing."""
     for barrier in find_barriers(module):
         if not re.search(f"{NAME_SCOPE}|{STOP_SCOPE}|{custom.SCOPE}", str(barrier.location)):
             for result, operand in zip(barrier.results, barrier.operands):

@@ -11,14 +11,14 @@ from typing import Any, NoReturn
 from remat.jax.optax_traced import Functions, trace
 from remat.optimizers import LAMB, SGD, Adam, AdamW, Group, Lion, Optimizer
 
-# What else closures must hold, by transformation: what is the same in our rules.
+# Values that closures must have, by transformation, since our rules have them.
 FIXED: dict[str, dict[str, Any]] = {
     "trace": {"accumulator_dtype": None},
     "scale_by_adam": {"eps_root": 0.0, "mu_dtype": None, "nesterov": False},
     "scale_by_lion": {"mu_dtype": None, "mode": "hard", "smooth_beta": 1.0},
     "scale_by_trust_ratio": {"min_norm": 0.0, "trust_coefficient": 1.0, "eps": 0.0},
 }
-# What of a closure becomes a hyperparameter, by our names.
+# Values of a closure that become hyperparameters, by transformation, with our names.
 KNOWN: dict[str, dict[str, str]] = {
     "trace": {"decay": "momentum", "nesterov": "nesterov"},
     "scale_by_adam": {"b1": "b1", "b2": "b2", "eps": "eps"},
@@ -62,7 +62,8 @@ def convert(transformation: Any, params: Any, name_of: Callable[[Any], str]) \
 
 
 def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
-    """What follows clipping by the norm of all gradients, which no update of one parameter can do, and that."""
+    """Returns the transformation after clipping by the norm of all gradients, which no update of one parameter can do, and the
+    arguments of `train_step` for that clipping, if it begins with it."""
     try:
         owner, closure = _describe(transformation.update)
         clip, *updates = closure["update_fns"] if owner == "chain" else [None]
@@ -83,12 +84,13 @@ def _split_clipping(transformation: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _clip_global_norm(limit: Any) -> dict[str, Any]:
-    """The arguments of `train_step` for it; optax adds nothing to the norm."""
+    """Returns the arguments of `train_step` that limit the norm; optax adds nothing to it."""
     return {"clip_global_norm": float(limit), "clip_eps": 0.0}
 
 
 def _describe(update: Any) -> tuple[str, dict[str, Any]]:
-    """What made an update function, and what it closes over: functions, too, if they are no helpers of optax's."""
+    """Returns the name of the function that made an update function, and the values that this closes over, functions among them.
+    Raises an _Unknown if it is not optax's."""
     owner, _, rest = getattr(update, "__qualname__", "").partition(".")
     if not rest or not getattr(update, "__module__", "").startswith("optax"):
         _refuse(f"an update function that is not optax's ({getattr(update, '__qualname__', update)})")
@@ -96,7 +98,7 @@ def _describe(update: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _flatten(update: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The transformations that `update` is made of, in order."""
+    """Returns the transformations that `update` consists of, in order."""
     owner, closure = _describe(update)
     if owner == "chain":
         return [part for inner in closure["update_fns"] for part in _flatten(inner)]

@@ -30,13 +30,14 @@ class Rule:
 
 @dataclasses.dataclass
 class Functions:
-    """What a module needs beside its loss: modules in StableHLO by function, and the names of the states that each takes."""
+    """Functions of updates that a module has besides its loss: modules in StableHLO by function, and the names of the states that
+    each takes."""
 
     texts: dict[str, str] = dataclasses.field(default_factory=dict)
     states: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def restore(self, text: str) -> str:
-        """`text`, as IREE leaves it, with these functions as `#opt.custom` takes them."""
+        """Returns `text`, IREE's output, with these functions as `#opt.custom` takes them."""
         def signature(match: re.Match[str]) -> str:
             arguments = re.sub(r" \{iree\.abi\.[^}]*\}", "", match[2]).split(", %")
             names = self.states[match[1]]
@@ -48,7 +49,7 @@ class Functions:
 
 
 def trace(transformation: Any, params: Any, name_of: Callable[[Any], str]) -> tuple[Optimizer, Functions, dict[str, Any]]:
-    """The optimizer, its functions, and what its states start from where that is not zero."""
+    """Returns the optimizer, its functions, and the initial values of its states that are not zero."""
     import jax
     names = [name_of(path) for path, _ in jax.tree_util.tree_leaves_with_path(params)]
     update = _Update(transformation, params, names)
@@ -76,7 +77,7 @@ def trace(transformation: Any, params: Any, name_of: Callable[[Any], str]) -> tu
 
 
 def _is_frozen(rule: Rule, leaf: Any) -> bool:
-    """Whether it leaves a parameter as it is, whatever the gradient."""
+    """Returns true if the rule leaves a parameter as it is: for random values of it and of its gradient."""
     from jax.extend import core
     function, like = core.jaxpr_as_fun(rule.program), np.asarray(leaf)
     draw = np.random.default_rng(0).standard_normal
@@ -85,7 +86,7 @@ def _is_frozen(rule: Rule, leaf: Any) -> bool:
 
 
 def _without_keys(state: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """`state` with the numbers of typed random keys for these, and what puts them back."""
+    """Returns `state` with the numbers of typed random keys for these, and a function that puts the keys back."""
     import jax
     leaves, tree = jax.tree.flatten(state)
     kinds = [jax.random.key_impl(leaf) if hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else None
@@ -126,7 +127,7 @@ class _Update:
         self.program = program
 
     def slice_for(self, outputs: set[int]) -> tuple[Any, list[bool]]:
-        """What computes these results, closed, and which inputs it reads."""
+        """Returns the part of the program that computes the results `outputs`, as a closed jaxpr, and which inputs it reads."""
         from jax.extend import core
         from jax.interpreters import partial_eval
         jaxpr = self.program.jaxpr
@@ -134,7 +135,7 @@ class _Update:
         return core.ClosedJaxpr(jaxpr, self.program.consts), list(used)
 
     def rule_of(self, i: int) -> tuple[Rule, list[int]]:
-        """Of parameter `i`, and the numbers of its states."""
+        """Returns the rule of parameter `i`, and the numbers of its states."""
         import jax
         from jax.extend import core
         count = self.count

@@ -24,14 +24,14 @@ def _name(path: Any) -> str:
 
 
 def _wider(x: Any) -> str | None:
-    """The type in which a step has integers of less than a byte; None for others."""
+    """Returns the type in which a step has integers of less than a byte; None for others."""
     kind = str(getattr(x, "dtype", ""))
     return {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}.get(kind)
 
 
 def _to_plain(x: Any) -> Any:
-    """What a step has of complex numbers: real and imaginary parts, in another dimension; of random keys, their numbers; of
-    integers of less than a byte, bytes; of others, themselves."""
+    """Returns `x` as a step has it: complex numbers as real and imaginary parts, in another dimension; random keys as their
+    numbers; integers of less than a byte as bytes; others as they are."""
     import jax
     if custom.is_key(x):
         return jax.random.key_data(x)
@@ -43,7 +43,7 @@ def _to_plain(x: Any) -> Any:
 
 
 def _from_plain(x: Any, like: Any) -> Any:
-    """What `_to_plain` made `x` of, which is `like` that."""
+    """Returns the array of which `_to_plain` made `x`; it is of the type of `like`."""
     import jax
     if custom.is_key(like):
         return custom.to_keys(x, like)
@@ -53,7 +53,7 @@ def _from_plain(x: Any, like: Any) -> Any:
 
 
 def _check_types(what: str, tree: Any) -> None:
-    """Raises an error where a leaf of `tree` is of a type that a step has no arrays of."""
+    """Raises a TypeError if a leaf of `tree` is of a type that a step has no arrays of."""
     import jax
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         kind = jax.dtypes.canonicalize_dtype(getattr(leaf, "dtype", jax.numpy.result_type(leaf)), allow_extended_dtype=True)
@@ -62,7 +62,7 @@ def _check_types(what: str, tree: Any) -> None:
 
 
 def _names(tree: Any) -> list[str]:
-    """Of the leaves of `tree`; those whose paths look the same are numbered."""
+    """Returns names of the leaves of `tree`; those whose paths look the same are numbered."""
     import jax
     names = [_name(path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
     return [f"{name}#{names[:i].count(name)}" if name in names[:i] else name for i, name in enumerate(names)]

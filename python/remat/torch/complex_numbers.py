@@ -127,7 +127,7 @@ def lift_numbers(program: torch.export.ExportedProgram) -> None:
 
 
 def resize(x: Tensor, dim: int, size: int) -> Tensor:
-    """Cut, or with zeros behind."""
+    """Returns `x` with `size` elements along `dim`: cut, or with zeros appended."""
     if size <= x.shape[dim]:
         return x.narrow(dim, 0, size)
     zeros = torch.zeros([*x.shape[:dim], size - x.shape[dim], *x.shape[dim + 1:]], dtype=x.dtype)
@@ -136,7 +136,8 @@ def resize(x: Tensor, dim: int, size: int) -> Tensor:
 
 def compute_fourier(x: Any, sizes: Any, dims: Any, norm: str | None, *, is_inverse: bool, of_real: bool = False, to_real: bool = False,
             is_conjugate: bool = False) -> Any:
-    """`torch.fft`'s functions. Those of and to real tensors have about half of the frequencies of the last dimension."""
+    """Computes the functions of `torch.fft`. Those of and to real tensors have about half of the frequencies of the last
+    dimension. Returns NotImplemented where the sizes are not known."""
     sizes, dims = ([v] if isinstance(v, int) else v for v in (sizes, dims))
     if dims is None:
         dims = range(x.ndim) if sizes is None else range(x.ndim - len(sizes), x.ndim)
@@ -283,7 +284,7 @@ def dot_conjugate(x: Any, y: Any) -> Any:
 
 
 def of_parts(operator: Any) -> Callable[..., Any]:
-    """What does not change the elements."""
+    """Returns the rule of an operator that only moves elements: it is applied to the real and the imaginary part."""
     return lambda x, *rest, **options: ComplexTensor(operator(x.re, *rest, **options), operator(x.im, *rest, **options))
 
 
@@ -325,7 +326,7 @@ TABLE: dict[Any, Callable[..., Any]] = {} if ComplexTensor is None else {
     aten.stft.center: stft,
     aten.istft.default: istft,
 }
-# What is done to a complex tensor is looked up there, not among the decompositions.
+# Operations on complex tensors are looked up in this table, not among the decompositions.
 COMPLEX_OPS_TABLE.update({
     aten.pow.Tensor_Scalar: power, aten.mul.Tensor: by_number(aten.mul, True), aten.div.Tensor: by_number(aten.div, True),
     aten.add.Tensor: by_number(aten.add, False), aten.sub.Tensor: by_number(aten.sub, False), aten.rsub.Scalar: subtract_from,

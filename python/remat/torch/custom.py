@@ -2,9 +2,9 @@
 """Functions of a PyTorch module whose derivative is given by hand: `torch.autograd.Function`.
 
 What torch.export traces is what their forward computes, and their derivative is lost. So while it traces, each application is
-an operator of its own, remat::custom_<n>, which becomes a call of a function @custom_<n>. Beside it stands what backward
-computes: a function @custom_<n>_vjp from operands, results and cotangents to cotangents of the operands, as
-`remat.custom_vjp` has it. That one computes again what forward saves for it, as far as it reads it.
+an operator of its own, remat::custom_<n>, which becomes a call of a function @custom_<n>. Its backward becomes a function
+@custom_<n>_vjp from operands, results and cotangents to cotangents of the operands, as `remat.custom_vjp` has it, which
+recomputes the values saved by forward that it uses.
 
 Applications of equal functions to tensors of equal types are one function. Where that is impossible, the export goes on with what
 forward computes, and warns.
@@ -34,11 +34,11 @@ NUMBERS = itertools.count()  # of operators, which are known to the whole proces
 
 
 class Impossible(Exception):
-    """Why a derivative by hand cannot be kept."""
+    """Says why a derivative by hand cannot be kept."""
 
 
 class Context:
-    """What forward and backward know as `ctx`."""
+    """The argument `ctx` of forward and backward."""
 
     def __init__(self, kind: type, needs_input_grad: tuple[bool, ...]):
         self.needs_input_grad = needs_input_grad
@@ -53,7 +53,7 @@ class Context:
         self._remat_versions = [tensor is not None and tensor._version for tensor in tensors]
 
     def check_saved(self) -> None:
-        """Fails where PyTorch would when backward reads what was saved."""
+        """Raises an ExportError if a saved tensor was written since, as PyTorch does when backward reads it."""
         if self._remat_versions != [tensor is not None and tensor._version for tensor in self._remat_saved]:
             raise ExportError(f"the forward of {self._remat_kind.__qualname__} writes to a tensor that it has saved for backward; "
                               "save a copy of it")
@@ -76,7 +76,7 @@ class Context:
 
 
 class NoDraws(TorchDispatchMode):
-    """Random numbers would be others when they are drawn again for backward."""
+    """Raises Impossible where forward draws random numbers, since its recomputation for backward would draw others."""
 
     def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in op.tags and not draws_nothing(op, args, kwargs or {}):

@@ -208,7 +208,7 @@ def with_number(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int) -> Any:
-    """PyTorch's own decomposition (2.13) counts labels behind the first -1."""
+    """Ignores labels after the first -1, which PyTorch's own decomposition (2.13) counts."""
     if not x.ndim:
         return NotImplemented
     rows, labels = x.reshape(-1, x.shape[-1]), target.reshape(-1, x.shape[-1])

@@ -29,7 +29,7 @@ from remat.torch.reference import draws_nothing
 
 of_autograd = torch.autograd.grad
 VALUES = "remat_values"
-# What PyTorch has of its own in a backward, and operations of which a backward keeps results that have no derivative.
+# Rules for PyTorch's operations that occur in a backward only, and for those whose backward uses results without a derivative.
 KEEPING = ("native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
            "_fused_rms_norm", "log_sigmoid_forward")
 DECOMPOSED = {op: rule for op, rule in torch._decomp.decomposition_table.items()
@@ -42,7 +42,7 @@ def refuse(reason: str, node: torch.fx.Node | None = None) -> ExportError:
 
 
 def find_modes(nodes: list[torch.fx.Node]) -> set[torch.fx.Node]:
-    """The nodes that change how those after them run: no_grad, autocast, and vmap where that has ended."""
+    """Returns the nodes that change how those after them run: no_grad, autocast, and vmap where that has ended."""
     found, begun = set(), []
     for node in nodes:
         name = getattr(node.target, "__name__", "") if node.op == "call_function" else ""
@@ -56,7 +56,7 @@ def find_modes(nodes: list[torch.fx.Node]) -> set[torch.fx.Node]:
 
 
 def written(node: torch.fx.Node) -> list[torch.fx.Node]:
-    """What the operands that `node` writes to are views of."""
+    """Returns the tensors that the operands which `node` writes to are views of."""
     return [stops.find_root(value) for value, alias in stops.find_aliases(node) if alias.is_write]
 
 
@@ -69,7 +69,8 @@ def draws(node: torch.fx.Node) -> bool:
 
 
 def is_kept(target: Any) -> bool:
-    """Whether results of `target` that have no derivative are there for its backward."""
+    """Returns true if results of `target` without a derivative are there for its backward: it has a derivative of its own,
+    rather than those of the operations that it consists of."""
     return isinstance(target, torch._ops.OpOverload) and not target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
 
 
@@ -131,8 +132,9 @@ class Replay:
         return [values[node] for node in self.outputs]
 
     def differentiate(self, cotangents: list[list[torch.Tensor | None]], values: Callable[[torch.fx.Node], Any]) -> torch.fx.GraphModule:
-        """What computes the gradients of each list of cotangents, from the values of inputs and free nodes and the cotangents that are
-        given, without those that are None."""
+        """Returns a graph that computes the gradients for each list of cotangents, without those that are None, from the values of
+        inputs and free nodes and the cotangents that are not None; `unused` tells which gradients are. Raises an ExportError for
+        tensors whose shapes depend on data."""
         kinds = [like(values(node)) for node in (*self.inputs, *self.free)]
         count = len(self.inputs)
         given = [like(value) for some in cotangents for value in some if value is not None]
@@ -179,7 +181,7 @@ def like(value: Any) -> Callable[[], Any]:
 
 def differentiate(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
                   cotangents: list[list[torch.Tensor | None]]) -> list[Any]:
-    """For each list of cotangents, the gradients of the inputs, None where no output depends on one."""
+    """Returns, for each list of cotangents, the gradients of the inputs, None for an input that no output depends on."""
     mode = proxy_tensor.get_proxy_mode()
     assert mode is not None
     tracer: Any = mode.tracer
@@ -238,7 +240,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 def apply(function: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[torch.Tensor], Any]:
-    """What `function` returns, the tensors it is differentiated by, and their structure."""
+    """Calls `function`, and returns its result, the tensors that it is differentiated by, and their structure."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     flat, spec = tree_flatten(tuple(args[n] for n in numbers))
     inputs = [tensor.clone() for tensor in flat]

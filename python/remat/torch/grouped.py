@@ -72,7 +72,7 @@ def write(name: str, rows: ir.RankedTensorType, matrices: ir.RankedTensorType, e
     }} : tensor<{m}x{k}x{kind}> to tensor<{tiles * tile}x{k}x{kind}>"""
 
     def bounds(result: str, group: str) -> str:
-        """The first row of a group and the one behind its last."""
+        """Returns operations that compute the first row of a group, the one after its last, and the number of its first tile."""
         return f"""
         %{result}_before = arith.subi {group}, %c1 : index
         %{result}_place = arith.maxsi %{result}_before, %c0 : index

@@ -13,7 +13,7 @@ aten = torch.ops.aten
 
 
 def extremum(takes_first: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """Equals share the derivative. A number that is none is the result."""
+    """Returns a maximum or minimum that propagates NaN, and in which equal operands share the derivative."""
     def compute(x: Tensor, y: Tensor) -> Tensor:
         kind = torch.result_type(x, y)
         x, y = x.to(kind), y.to(kind)
@@ -27,7 +27,7 @@ maximum, minimum = extremum(torch.gt), extremum(torch.lt)
 
 
 def number_of(takes_first: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """Of equals, the first has the derivative; what is no number is left out."""
+    """Returns a maximum or minimum that ignores NaNs; of equal operands, `takes_first` chooses the one with the derivative."""
     def compute(x: Tensor, y: Tensor) -> Tensor:
         kind = torch.result_type(x, y)
         x, y = x.to(kind), y.to(kind)
@@ -44,12 +44,12 @@ def elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -
 
 
 def log_sigmoid(x: Tensor) -> tuple[Tensor, Tensor]:
-    """And what PyTorch keeps for a backward of its own, which nobody reads."""
+    """Returns the logarithm and, empty, the buffer that PyTorch keeps for its own backward, which has no users here."""
     return minimum(x, torch.zeros((), dtype=x.dtype)) - torch.log1p(torch.exp(-torch.abs(x))), torch.zeros(0, dtype=x.dtype)
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
-    """Of equal infinities, too, whose difference is no number."""
+    """Selects equal infinities themselves, since their difference is NaN."""
     larger = maximum(x, y)
     return torch.where((x == y) & (x.abs() == torch.inf), x, larger + torch.log1p(torch.exp(-torch.abs(x - y))))
 

@@ -64,7 +64,8 @@ class Locations(fx_importer.ContextCache):
 
 @contextlib.contextmanager
 def recorded_calls() -> Iterator[None]:
-    """What torch.export traces records the functions that it is called from, too, rather than those named `forward` only."""
+    """While this is entered, torch.export records all of the user's functions in the stack trace of a node, rather than those
+    named `forward` only."""
     saved = torch.fx.proxy.TracerBase._filter_traceback_frames
     torch.fx.proxy.TracerBase._filter_traceback_frames = lambda self, frames: traceback.StackSummary.from_list(
         from_forward(frames))
@@ -74,7 +75,7 @@ def recorded_calls() -> Iterator[None]:
         torch.fx.proxy.TracerBase._filter_traceback_frames = saved
 
 
-# What PyTorch says where it cannot trace a module -> what to do.
+# Parts of PyTorch's messages where it cannot trace a module -> advice.
 ADVICE = {
     "data-dependent expression": "forward decides by elements of a tensor (if, while, int(), range()), but the model is exported once; compute both "
     "and choose by torch.where",

@@ -40,7 +40,7 @@ VARIANCES = {aten.var.correction, aten.std.correction, aten.var.dim, aten.std.di
 WHERE = {aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar}
 ELEMENTWISE = WHERE | {aten.floor_divide.default}
 EXTREMES = {aten.max.default: -float("inf"), aten.min.default: float("inf")}
-# What checks shapes that depend on data, and numbers that are made of these.
+# Operations that check shapes that depend on data, and numbers that are computed from these.
 CHECKS = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default,
           aten.sym_constrain_range.default}
 COUNTED = {operator.mul: aten.mul.Tensor, operator.add: aten.add.Tensor, operator.sub: aten.sub.Tensor,
@@ -130,7 +130,7 @@ class Keeper:
         return self.keep(mask, self.emit(aten.flatten.using_ints, x, 0, len(self.shapes[mask]) - 1))
 
     def flatten(self, node: torch.fx.Node, given: torch.fx.Node) -> torch.fx.Node:
-        """One boolean for each row."""
+        """Returns the mask `given` with one boolean for each row. Raises a Refusal if it has no dimensions or is written to."""
         shape = value_of(given).shape
         if len(shape) == 0 or memory_of(given) in self.written:  # rows would be counted by another mask
             raise Refusal(node)
@@ -142,7 +142,7 @@ class Keeper:
         return mask
 
     def keep(self, mask: torch.fx.Node, rows: torch.fx.Node) -> torch.fx.Node:
-        """All rows, those that do not count as the first one that does."""
+        """Returns all rows, with the first row that counts in the place of those that do not."""
         first = self.emit(aten.argmax.default, self.emit(aten.to.dtype, mask, torch.int32), 0, True)
         kept = self.emit(aten.where.self, self.spread(mask, value_of(rows).dim()), rows,
                          self.emit(aten.index_select.default, rows, 0, first))
@@ -150,7 +150,7 @@ class Keeper:
         return kept
 
     def find(self, node: torch.fx.Node) -> Any:
-        """The positions of what is true: one vector for each dimension of the mask, or these as columns."""
+        """Returns the positions of true elements: one vector for each dimension of the mask, or, for nonzero, these as columns."""
         given = node.args[0]
         if node in self.written:
             raise Refusal(node)
@@ -169,12 +169,12 @@ class Keeper:
         return result
 
     def counts_rows(self, positions: list[torch.fx.Node | None], mask: torch.fx.Node, x: torch.fx.Node) -> bool:
-        """Whether they are the rows of `x` themselves, in order, which have the shape of the mask."""
+        """Returns true if `positions` are those of all rows of `x`, in order, which have the shape of the mask."""
         shape = self.shapes[mask]
         return [self.dims.get(p) for p in positions] == list(range(len(shape))) and list(value_of(x).shape[:len(shape)]) == shape
 
     def read(self, node: torch.fx.Node, x: torch.fx.Node, positions: list[torch.fx.Node | None], mask: torch.fx.Node) -> torch.fx.Node:
-        """What is at them."""
+        """Returns the elements of `x` at `positions`, as rows of `mask`. Raises a Refusal if these are not positions of rows."""
         while positions and positions[-1] is None:
             positions = positions[:-1]
         while positions and positions[0] is None and value_of(x).shape[0] == 1:  # x[None, positions]
@@ -188,7 +188,7 @@ class Keeper:
         return result
 
     def add(self, node: torch.fx.Node, given: dict[str, Any], mask: torch.fx.Node) -> torch.fx.Node:
-        """To what is at the positions of rows; those that do not count add zero."""
+        """Adds to the elements at the positions of rows; rows that do not count add zero."""
         x, index, source = given["self"], given["index"], given["source"]
         if x in self.rows or index not in self.rows or source not in self.rows or given["dim"] % value_of(x).dim() != 0:
             raise Refusal(node)
@@ -285,7 +285,7 @@ class Keeper:
         return self.emit(aten.sqrt.default, variance) if "std" in node.target.__name__ else variance
 
     def rewrite(self, node: torch.fx.Node) -> Any:
-        """What stands for `node`, an operand of which has rows that do not count."""
+        """Returns the replacement of `node`, an operand of which has rows that do not count. Raises a Refusal if there is no rule."""
         target = node.target
         operands = [n for n in node.all_input_nodes if self.now.get(n) in self.rows]
         masks = {self.rows[self.now[n]] for n in operands}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nodes that are put into graphs of PyTorch, with what their values would be."""
+"""Nodes that are put into graphs of PyTorch, with their values as tensors without elements."""
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-# What says where in the model a node comes from.
+# Keys of a node's metadata that say where in the model it comes from.
 PLACES = ("stack_trace", "nn_module_stack", "source_fn_stack")
 
 
@@ -14,14 +14,14 @@ def value_of(node: Any) -> Any:
 
 
 def arguments_of(node: torch.fx.Node) -> dict[str, Any]:
-    """All arguments by the names of the operator's schema, defaults as well."""
+    """Returns all arguments by the names of the operator's schema, defaults as well."""
     parameters = node.target._schema.arguments
     given = {p.name: p.default_value for p in parameters if p.has_default_value()}
     return {**given, **dict(zip((p.name for p in parameters), node.args)), **node.kwargs}
 
 
 def call(graph: torch.fx.Graph, like: torch.fx.Node, mode: Any, target: Callable[..., Any], /, *arguments: Any, **named: Any) -> torch.fx.Node:
-    """A call where `graph` inserts nodes, from the place of `like`; `mode` has the tensors without elements."""
+    """Adds a call where `graph` inserts nodes, with the location of `like`; `mode` has the tensors without elements."""
     node = graph.call_function(target, arguments, named)
     node.meta = {key: like.meta[key] for key in PLACES if key in like.meta}
     with mode:

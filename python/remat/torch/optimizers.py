@@ -17,7 +17,8 @@ from remat.torch.export import from_torch, to_numpy
 PREFIX = "torch_update_"
 COUNTS = "step", "mu_product", "eta", "mu"  # of Adam and its kin, NAdam, ASGD
 
-# What of torch's options a rule here has, by the same names, and those that must have one value.
+# Rules of the `opt` dialect by torch's optimizer: the options that both have, by the same names, and options with the only value
+# that they may have.
 RULES = {
     "SGD": (SGD, ("lr", "momentum", "dampening", "nesterov", "weight_decay"), {"maximize": False}),
     "Adam": (Adam, ("lr", "eps", "weight_decay"),
@@ -61,7 +62,8 @@ class Functions:
 
 
 class Rate:
-    """What the learning rate of a group of parameters is when a step begins. Nothing else may change: it is compiled."""
+    """Returns the learning rate of a group of parameters when a step begins. Raises a ValueError if another option has changed
+    since the compilation, which has made it a constant."""
 
     def __init__(self, optimizer: Any, group: dict[str, Any]):
         self.optimizer, self.group = optimizer, group

@@ -21,7 +21,7 @@ from remat.export.locations import is_of_user, shorten
 
 Values = dict[Any, Any]
 
-# What PyTorch itself keeps in a module, but its mode; `forward` is there while the module is traced.
+# Attributes that PyTorch itself keeps in a module, but for its mode; `forward` is one while the module is traced.
 OF_PYTORCH = set(vars(torch.nn.Module())) - {"training"} | {"forward"}
 LARGEST = 10_000  # Containers of more elements, and arrays of more numbers, are data.
 DEPTH = 6

@@ -82,13 +82,13 @@ class Weights:
     projection: Tensor | None
 
 
-# What a layer computes in one direction, of inputs with time first: its outputs and last states.
+# Computes a layer in one direction, from inputs with time first: its outputs and last states.
 Run = Callable[[Tensor, list[Tensor], Weights, int], tuple[Tensor, list[Tensor]]]
 
 
 def run_layers(run: Run, x: Tensor, start: Any, flat: list[Tensor], has_bias: bool, layers: int, dropout: float, is_training: bool,
                is_bidirectional: bool) -> list[Tensor]:
-    """The outputs of the last layer, and the last states of all."""
+    """Returns the outputs of the last layer, and the last states of all."""
     starts, directions = [start] if isinstance(start, Tensor) else list(start), 2 if is_bidirectional else 1
     per, ends = len(flat) // (layers * directions), []
     for layer in range(layers):
@@ -175,7 +175,7 @@ class Body:
         return f"%v{self.count - 1}"
 
     def take(self) -> str:
-        """What was added, of which there is nothing afterwards."""
+        """Returns the lines that were added, and removes them."""
         text, self.lines = "\n  ".join(self.lines), []
         return text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a PyTorch module computes where its export computes it otherwise: for numbers to compare an export with.
+"""Makes a PyTorch module compute what its export does, where these differ: for numbers to compare an export with.
 
 Contexts around a call of the module, and of its backward:
 
@@ -22,7 +22,8 @@ aten = torch.ops.aten
 
 
 def draws_nothing(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a dropout is turned off: with probability 0 (that of attention), or outside of training."""
+    """Returns true if `op`, which has the tag of operations that draw random numbers, draws none: an attention whose dropout has
+    probability 0. `native_dropout` counts as one that draws none: in training, `Draws` computes it itself."""
     if op is aten.native_dropout.default:
         return True
     for number, parameter in enumerate(op._schema.arguments):

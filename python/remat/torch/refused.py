@@ -10,7 +10,7 @@ from remat.errors import ExportError
 
 aten = torch.ops.aten
 
-# What these operators are, and what to write instead of them.
+# Operators without a rule, by what they are and what to write instead of them.
 REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
     ("linear algebra", "a compiled step has no LAPACK. Compute what depends on data alone outside of the model, and pass it with the batch; "
      "let triangular factors be the parameters, whose equations and determinants there are; or solve by a fixed number of steps of "

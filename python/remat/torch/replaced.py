@@ -251,12 +251,12 @@ def set_item(x: torch.Tensor, index: Any, value: Any) -> None:
 
 
 class Length(int):
-    """That of the longest sequence, as `pad_packed_sequence` asks for it where nobody says to which length it pads."""
+    """The length of the longest sequence, to which `pad_packed_sequence` pads by default."""
 
 
 @dataclasses.dataclass
 class Packed:
-    """What packed sequences are made of: which elements of padded ones, with time first, there are."""
+    """The padded form of packed sequences: a mask of the elements that belong to them, with time first, and their lengths."""
 
     mask: torch.Tensor
     lengths: torch.Tensor
@@ -267,7 +267,7 @@ def packed_of(batch_sizes: Any) -> Packed | None:
 
 
 def pack(input: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """All elements stay, with a mask."""
+    """Returns the elements that `lengths` selects, and the sizes of the batch by time, which carry the mask as a `Packed`."""
     padded = input.transpose(0, 1) if batch_first else input
     mask = torch.arange(padded.shape[0]).unsqueeze(1) < lengths
     sizes = mask.sum(1)
@@ -346,7 +346,7 @@ def is_said_to_be_causal(mask: Any, is_causal: bool | None = None, size: int | N
     return is_causal is True
 
 
-# What looks at elements of its arguments, without which it computes the same, or is not traced as it is.
+# Functions that read elements of their arguments, which they can do without, or that cannot be traced as they are.
 REPLACED: dict[Any, Any] = {
     F.gaussian_nll_loss: gaussian_nll_loss, torch.Tensor.fill_diagonal_: fill_diagonal, torch.cov: covariance, torch.Tensor.cov: covariance,
     torch.corrcoef: correlation, torch.Tensor.corrcoef: correlation, torch.amax: largest(1), torch.Tensor.amax: largest(1),

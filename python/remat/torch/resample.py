@@ -37,21 +37,21 @@ MOST_TERMS = 8
 
 
 def near(x: Any, a: float = -0.75) -> Any:
-    """Keys' kernel at distances up to 1, of NumPy or PyTorch."""
+    """Returns Keys' kernel at distances up to 1, of NumPy or PyTorch."""
     return ((a + 2) * x - (a + 3)) * x * x + 1
 
 
 def far(x: Any, a: float = -0.75) -> Any:
-    """The same from 1 to 2."""
+    """Returns the same kernel at distances from 1 to 2."""
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
 def weigh_cubic(rest: Any) -> list[Any]:
-    """The weights of the four neighbours of what lies `rest` behind the second one."""
+    """Returns the weights of the four neighbours of a point at the distance `rest` after the second one."""
     return [far(rest + 1), near(rest), near(1 - rest), far(2 - rest)]
 
 
-# Of distances, and from which distance on they are 0.
+# Functions of distances, and the distances from which on they are 0.
 KERNELS: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
     "antialiased_linear": (lambda x: np.maximum(1 - x, 0), 1),
     "antialiased_cubic": (lambda x: np.where(x < 1, near(x, -0.5), np.where(x < 2, far(x, -0.5), 0)), 2),
@@ -59,7 +59,7 @@ KERNELS: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], int]] = {
 
 
 def find_step(has_corners: bool, n: int, m: int, factor: float, dtype: Any) -> Any:
-    """Between two results, in elements."""
+    """Returns the distance of two neighbouring results, in elements of the source."""
     if has_corners:
         return dtype(n - 1) / dtype(m - 1) if m > 1 else dtype(0)
     return dtype(1 / factor) if factor else dtype(n) / dtype(m)
@@ -183,7 +183,8 @@ def resample(x: Tensor, kind: str, sizes: list[int], factors: list[float | None]
 
 
 def split(options: Sequence[Any], kind: str, has_one_list: bool, count: int) -> tuple[bool, list[Any]]:
-    """Whether corners are aligned, which operators of nearest neighbours do not ask, and a factor for each dimension, or None."""
+    """Returns whether corners are aligned, for which operators of nearest neighbours have no option, and a factor for each
+    dimension, or None."""
     asks = not kind.startswith("nearest")
     rest = options[asks:]
     factors = (rest[0] if rest else None) if has_one_list else rest
@@ -328,7 +329,8 @@ def format_table(values: NDArray[Any], kind: str) -> str:
 
 
 def write_sums(source: str, kind: str, shape: list[str], dim: int, taps: Taps) -> str:
-    """What computes %sums, along dimension `dim`, of %source, which has the type `source`, of elements `kind` and sizes `shape`."""
+    """Returns operations that compute %sums, along dimension `dim`, of %source, which has the type `source`, of elements `kind`
+    and sizes `shape`."""
     places, weights = taps[0].astype(np.int32), taps[1]
     (terms, m), rank = places.shape, len(shape)
     result = f"tensor<{'x'.join([*shape[:dim], str(m), *shape[dim + 1:]])}x{kind}>"
@@ -339,7 +341,7 @@ def write_sums(source: str, kind: str, shape: list[str], dim: int, taps: Taps) -
     at = [f"%at{d}" for d in range(rank)]
 
     def write_term(k: int, has_gaps: bool) -> list[str]:
-        """A product; of nothing, nothing: 0 times infinity is no number."""
+        """Returns operations for a product. With gaps, it is 0 where the weight is: 0 times infinity would be NaN."""
         position = ", ".join([*at[:dim], f"%index{k}", *at[dim + 1:]])
         gap = [f"%is_tap{k} = arith.cmpf une, %weight{k}, %zero : {kind}",
                f"%term{k} = arith.select %is_tap{k}, %product{k}, %zero : {kind}"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch.export would lose in silence, or cannot say: parameters that share memory, hooks, buffers that a submodule assigns,
-`data`."""
+"""Handles what torch.export would lose in silence or cannot express: parameters that share memory, hooks, buffers that a submodule
+assigns, `data`."""
 import contextlib
 import functools
 import itertools
@@ -23,7 +23,7 @@ LOGITS_IN_PIECES: Any = getattr(F, "linear_cross_entropy", None)  # PyTorch 2.13
 
 
 def as_memory(tensor: torch.Tensor) -> Any:
-    """An array in the same memory, wherever that is: its elements are not read."""
+    """Returns an array in the same memory, wherever that is: its elements are not read."""
     size = tensor.element_size()
     interface = {"version": 3, "typestr": f"|V{size}", "data": (tensor.data_ptr(), True), "shape": tuple(tensor.shape),
                  "strides": tuple(stride * size for stride in tensor.stride())}
@@ -31,7 +31,7 @@ def as_memory(tensor: torch.Tensor) -> Any:
 
 
 def check_parameters(module: torch.nn.Module, inner: str) -> None:
-    """Fails where parameters would not be trained as PyTorch does: with hooks, or in the memory of another tensor."""
+    """Raises an ExportError if parameters would not be trained as PyTorch does: with hooks, or in the memory of another tensor."""
     named = {id(tensor): (name.removeprefix(f"{inner}."), tensor)
              for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())}
     for path, owner in module.named_modules():

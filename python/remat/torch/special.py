@@ -14,7 +14,7 @@ from torch import Tensor
 
 aten = torch.ops.aten
 
-# Bernoulli's numbers B_2, B_4, ...: behind so many terms Stirling's series of `START` has 17 digits.
+# Bernoulli's numbers B_2, B_4, ...: after so many terms Stirling's series of `START` has 17 digits.
 BERNOULLI = 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510
 START = 10
 
@@ -27,7 +27,8 @@ def in_64_bits(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def shift(x: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-    """x or, if that is less than `START`, so much more; what the recurrence takes a term of, for each; and whether there are any."""
+    """Returns x + `START` if x is less than that, else x; the arguments of the recurrence's terms; and a mask of elements with
+    such terms."""
     small = x < START
     return torch.where(small, x + START, x), [torch.where(small, x + k, 1) for k in range(START)], small
 
@@ -39,7 +40,7 @@ def lgamma_of_positive(x: Tensor) -> Tensor:
 
 
 def from_whole(x: Tensor, reflected: Tensor) -> Tensor:
-    """How far from a whole number `x` is, of which a sine has all digits; a half where nobody asks."""
+    """Returns the distance of `x` from the nearest whole number, of which a sine has all digits; a half where it is not used."""
     return torch.where(reflected, x - torch.round(x), 0.5)
 
 

@@ -64,7 +64,7 @@ class Change:
 
 
 def compare(before: list[tuple[Place, Values]]) -> list[Change]:
-    """What is another value now, each under the first name that it has."""
+    """Returns the changes since `before`, each under the first name that it has."""
     changes: dict[str, Change] = {}
     for place, old in before:
         new = place.read()
@@ -83,12 +83,12 @@ def put_back(before: list[tuple[Place, Values]]) -> None:
 
 
 class State:
-    """What the forward of `module`, or of what it calls `inner`, changes while it is traced."""
+    """Finds the values that the forward of `module`, in which the user's module is called `inner`, changes while it is traced."""
 
     def __init__(self, module: torch.nn.Module, inner: str):
         self.module, self.inner = module, inner
         self.changes: list[Change] = []  # of the first trace
-        self.again: set[str] = set()  # what the second one changes
+        self.again: set[str] = set()  # names that the second one changes
         self.tensors: dict[int, torch.Tensor] = {}  # that the second one finds
         self.read: set[int] = set()  # and reads
 
@@ -97,7 +97,7 @@ class State:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Also what torch.export changes: it leaves copies of containers."""
+        """Restores all values at the end, also those that torch.export changes: it leaves copies of containers."""
         before = self.take()
         try:
             yield
@@ -106,7 +106,7 @@ class State:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """While forward runs; then, all is as before."""
+        """Records the changes that forward makes meanwhile, and restores all values at the end."""
         with self.kept():
             for change in self.changes:
                 others = {key: value for key, value in change.place.read().items() if key != change.key}
@@ -123,7 +123,7 @@ class State:
                     self.changes = changes
 
     def make_real(self, change: Change, value: Any) -> Any:
-        """`value`, with tensors that have elements in the place of new ones, which belong to the first trace."""
+        """Returns `value`, with tensors that have elements in the place of new ones, which belong to the first trace."""
         if any(value is tensor for tensor in tensors_in(change.old)):
             return value
         if isinstance(value, torch.Tensor):
@@ -144,7 +144,8 @@ class State:
             self.read |= self.tensors.keys() & {id(tensor) for tensor in tensors_in(values)}
 
     def check(self, program: Any, trace: Callable[[], Any]) -> None:
-        """Fails, or warns, where a step would not do as forward does, which `program` is traced of; `trace` does it again."""
+        """Raises an ExportError, or warns, where a step would not do as forward does, from which `program` was traced; `trace`
+        traces it a second time."""
         drawn = [change for change in self.changes if change.place.is_generator]
         for change in drawn:
             warnings.warn(f"forward draws from {change.name}, of which a step repeats the numbers of the export; draw by torch (torch.rand), or "

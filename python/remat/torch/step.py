@@ -59,7 +59,7 @@ class TorchStep(Step):
         views = self.state_dict()
         targets = {name: _pairs(tensor.detach()) for name, tensor in itertools.chain(
             model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))}
-        # What is no tensor of the module, such as the seed of dropout, is the step's own.
+        # Arguments that are not tensors of the module, such as the seed of dropout, are the step's own.
         own = [a for a in self.arguments if a.role in ("parameter", "state") and a.name in self._exported]
         missing = [a.name for a in own if a.name not in targets and not a.name.startswith(f"{LOSS}.")]
         if missing:
@@ -76,7 +76,7 @@ class TorchStep(Step):
 
 
 def _pairs(value: Any) -> Any:
-    """What a step has of a complex buffer: its real and imaginary parts, in the same memory."""
+    """Returns a complex buffer as a step has it, by its real and imaginary parts, in the same memory; other values as they are."""
     import torch
     return torch.view_as_real(value) if isinstance(value, torch.Tensor) and value.is_complex() else value
 
@@ -89,7 +89,7 @@ def _to_tensor(array: Any) -> Any:
 
 
 def _bits(value: Any) -> Any:
-    """To compare: of a tensor, whatever its type, or of another array."""
+    """Returns the bytes of a tensor, whatever its type, or of another array, to compare them."""
     if hasattr(value, "detach"):
         return value.detach().cpu().contiguous().flatten().view(importlib.import_module("torch").uint8).numpy()
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
@@ -109,11 +109,12 @@ def _in_order(keys: list[str] | None, batch: Any, named: dict[str, Any]) -> Any:
 
 
 class _WrongResult(TypeError):
-    """What a model or a loss must not return."""
+    """A model or a loss returns a value that it must not return."""
 
 
 def _name_results(result: Any) -> tuple[list[str], list[Any]]:
-    """What a model or a loss returns, with the loss first, and the names of that: keys of dictionaries, or output1 and so on."""
+    """Returns the names and values of the results of a model or a loss, with the loss first. Names are keys of dictionaries, or
+    output1 and so on. Raises a _WrongResult if there is no loss."""
     import torch
     if isinstance(result, torch.Tensor):
         return ["loss"], [result]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where no gradient passes in a PyTorch module: `Tensor.detach`, `Tensor.item`, `torch.no_grad`, the row of an embedding's `padding_idx`.
 
-Lowered, they leave nothing behind. So before an exported program is lowered, a stand-in is put there: an operator of our own,
+Lowered, they leave no trace. So before an exported program is lowered, a stand-in is put there: an operator of our own,
 then a call of a function that nothing looks into, and a `remat.stop_gradient` in the end. None can be lost on the way without an
 error, and no operation of the model can be taken for one.
 """
@@ -29,7 +29,7 @@ def is_float(node: Node) -> bool:
 
 
 def insert(graph: Graph, target: Any, args: tuple[Any, ...], like: Node, value: torch.Tensor) -> Node:
-    """A call behind the insertion point, with what `like` says of where it is."""
+    """Adds a call at the insertion point, with the location of `like` and a value like `value`."""
     node = graph.call_function(target, args)
     node.meta = {key: like.meta[key] for key in ("nn_module_stack", "stack_trace", "custom") if key in like.meta}
     node.meta["val"] = value
@@ -41,7 +41,7 @@ def stop(graph: Graph, node: Node, like: Node) -> Node:
 
 
 def stop_padding(graph: Graph, node: Node) -> None:
-    """The row of `padding_idx` gets no gradient from `node`, an embedding."""
+    """Makes the row of `padding_idx` get no gradient from `node`, an embedding."""
     weight, places, padding, *rest = node.args
     with graph.inserting_after(node):
         free = insert(graph, node.target, (weight, places, -1, *rest), node, node.meta["val"])
@@ -60,7 +60,7 @@ def stop_padding(graph: Graph, node: Node) -> None:
 
 
 def find_aliases(user: Node) -> Iterator[tuple[Node, Any]]:
-    """The arguments of an operation that its schema says something of: its results share their memory, or it writes to them."""
+    """Yields the arguments of an operation whose memory its results share or to which it writes, and the schema's alias info."""
     schema = getattr(user.target, "_schema", None)
     given = dict(zip([a.name for a in schema.arguments], user.args), **user.kwargs) if schema else {}
     for argument in schema.arguments if schema else ():
@@ -71,13 +71,13 @@ def find_aliases(user: Node) -> Iterator[tuple[Node, Any]]:
 
 
 def get_alias(user: Node, node: Node) -> Any:
-    """What the schema of an operation says of sharing memory with `node`, if anything: first of all that it writes to it."""
+    """Returns the schema's alias info of the arguments of `user` that are `node`, that of a write if there is one, or None."""
     found = [alias for value, alias in find_aliases(user) if value is node]
     return max(found, key=lambda alias: alias.is_write, default=None)
 
 
 def find_writes(node: Node) -> Iterator[Node]:
-    """The operations that write to `node`, or to a view of it."""
+    """Yields the operations that write to `node`, or to a view of it."""
     for user in node.users:
         if alias := get_alias(user, node):
             yield from [user] if alias.is_write else find_writes(user)
@@ -88,14 +88,14 @@ def is_written(node: Node) -> bool:
 
 
 def find_root(node: Node) -> Node:
-    """What `node` is a view of, or itself."""
+    """Returns the node that `node` is a view of, or itself."""
     while source := next((value for value, _ in find_aliases(node)), None):
         node = source
     return node
 
 
 def find_reads(node: Node, beside: Node) -> Iterator[Node]:
-    """The operations that read `node` or a view of it other than `beside`."""
+    """Yields the operations that read `node` or a view of it other than `beside`."""
     for user in node.users:
         if user is not beside:
             yield user

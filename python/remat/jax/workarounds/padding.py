@@ -4,7 +4,8 @@ from typing import Any
 
 
 def pad(x: Any, value: Any, *, padding_config: Any) -> Any:
-    """Without interior padding, before which IREE loses another one: a place behind each element, of which the last goes again."""
+    """Pads without interior padding, before which IREE loses another padding: pads in a new dimension after each element, and drops
+    what follows the last one."""
     from jax import lax
     for dim, (_, _, interior) in enumerate(padding_config):
         size = x.shape[dim]

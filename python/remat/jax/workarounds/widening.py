@@ -17,14 +17,14 @@ def is_widened(narrow: Any, wide: Any) -> bool:
 
 
 def find(jaxpr: Any) -> dict[int, Any]:
-    """The products in `jaxpr`, and in all jaxprs in it, of which an operand may be such a conversion, by their identity."""
+    """Returns the products in `jaxpr`, and in all jaxprs in it, of which an operand may be such a conversion, by their identity."""
     found: dict[int, Any] = {}
     walk(jaxpr, [False] * len(jaxpr.invars), found)
     return found
 
 
 def walk(jaxpr: Any, are_widened: Sequence[bool], found: dict[int, Any]) -> list[bool]:
-    """Which of the results of `jaxpr` may be conversions, if these of its arguments are."""
+    """Collects the products in `jaxpr`, and returns which of its results may be conversions if these of its arguments are."""
     from jax.extend import core
     widened = {v for v, is_one in zip(jaxpr.invars, are_widened) if is_one}
 
@@ -59,8 +59,8 @@ def get_jaxprs(value: Any) -> list[Any]:
 
 
 def get_called(equation: Any, operands: list[bool]) -> list[tuple[Any, list[bool]]]:
-    """What `equation` runs, and which of the arguments of each may be conversions, if these of its operands are: what does
-    not change in a loop comes to its body as it is."""
+    """Returns the jaxprs that `equation` runs and, for each, which of its arguments may be conversions if these `operands` are:
+    values that are invariant in a loop reach its body as they are."""
     params = equation.params
     if equation.primitive.name == "cond":
         return [(jaxpr, operands[1:]) for jaxpr in get_jaxprs(params["branches"])]
@@ -74,7 +74,7 @@ def get_called(equation: Any, operands: list[bool]) -> list[tuple[Any, list[bool
 
 
 def hold(x: Any) -> Any:
-    """The same values, by an operation that nothing takes for a conversion."""
+    """Returns the same values, by an operation that nothing takes for a conversion."""
     from jax import lax
     from jax import numpy as jnp
     if x.dtype.kind == "c":
@@ -86,7 +86,7 @@ def hold(x: Any) -> Any:
 
 
 def product(equation: Any, compute: Callable[..., Any] | None) -> Callable[..., Any]:
-    """What computes the same as `equation`, of operands that are held; by `compute`, if that is how it is computed."""
+    """Returns a function that computes `equation` from operands that are held, by `compute` if that is not None."""
     kind = equation.outvars[0].aval.dtype
 
     def multiply(*operands: Any, **params: Any) -> Any:

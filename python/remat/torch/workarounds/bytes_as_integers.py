@@ -9,7 +9,7 @@ import torch
 aten = torch.ops.aten
 
 NARROW = torch.uint8, torch.int8
-# What may give numbers that are not of 8 bits, which keep the lowest 8 bits of them.
+# Operations whose results may not fit into 8 bits; the lowest 8 bits are kept.
 WRAPS = {aten._to_copy, aten.abs, aten.add, aten.bitwise_left_shift, aten.bitwise_not, aten.__lshift__, aten.div, aten.floor_divide,
          aten.mul, aten.neg, aten.pow, aten.rsub, aten.sub}
 
@@ -19,7 +19,7 @@ def is_narrow(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """What stands for the value of a node."""
+    """Returns the value of a node with 32 bits for 8."""
     if isinstance(value, (tuple, list)):
         return type(value)(map(widened, value))
     return value.to(torch.int32) if is_narrow(value) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch-mlir computes from constants while it folds them, where that gives other numbers."""
+"""Replacements of operations that torch-mlir folds to wrong numbers if their operands are constants."""
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +10,8 @@ aten = torch.ops.aten
 
 
 def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Of a tensor with a number of its kind: where it folds constants, torch-mlir takes the bits of one kind for the other, or
-    crashes."""
+    """Returns a comparison that first converts tensor and number to one type: where it folds constants, torch-mlir takes the bits
+    of one type for those of the other, or crashes."""
     def compute(x: Tensor, other: float) -> Tensor:
         kind = torch.result_type(x, other)
         if kind.is_floating_point == isinstance(other, float) and kind == x.dtype:
@@ -21,17 +21,17 @@ def compare(operator: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def sign(x: Tensor) -> Tensor:
-    """torch-mlir folds that of a constant to -1."""
+    """Replaces `aten.sign`, which torch-mlir folds to -1 for a constant."""
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype) if x.is_floating_point() else NotImplemented
 
 
 def truncate(x: Tensor) -> Tensor:
-    """torch-mlir folds that of a constant to another number."""
+    """Replaces `aten.trunc`, which torch-mlir folds to another number for a constant."""
     return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else NotImplemented
 
 
 def remainder(x: Tensor, divisor: float) -> Tensor:
-    """By a tensor: torch-mlir folds the remainder of a negative constant to a negative one."""
+    """Divides by a tensor: torch-mlir folds the remainder of a negative constant to a negative one."""
     kind = torch.result_type(x, divisor)
     return aten.remainder.Tensor(x.to(kind), torch.full((), divisor, dtype=kind))
 

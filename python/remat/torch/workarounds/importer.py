@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch-mlir's importer does not take."""
+"""Changes of exported programs that torch-mlir's importer does not take as they are."""
 from typing import Any
 
 import torch
@@ -7,7 +7,8 @@ from torch.export.graph_signature import InputKind
 
 
 def copy_constants(program: torch.export.ExportedProgram) -> None:
-    """Of tensors that the model has but does not own, in lists such as indices: torch-mlir's importer takes results there."""
+    """Copies tensors that the model has but does not own where they are in lists, such as indices: torch-mlir's importer takes
+    only results of operations there."""
     constants = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == InputKind.CONSTANT_TENSOR}
 
     def copy(value: Any, user: torch.fx.Node) -> Any:

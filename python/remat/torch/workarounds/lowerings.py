@@ -27,12 +27,12 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
 
 
 def rms_norm(x: Tensor, shape: list[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """torch-mlir adds nothing where no epsilon is given, PyTorch that of the type."""
+    """Adds the epsilon of the type where `eps` is None, as PyTorch does; torch-mlir adds nothing."""
     return aten._fused_rms_norm(x, shape, weight, None)[0] if eps is None else NotImplemented
 
 
 def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
-    """torch-mlir cuts behind the end where a shift is a whole turn."""
+    """Replaces `aten.roll`, for which torch-mlir takes a slice past the end where a shift is a whole turn."""
     if not all(isinstance(size, int) for size in x.shape):
         return NotImplemented
     if not dims:
@@ -44,7 +44,7 @@ def roll(x: Tensor, shifts: list[int], dims: list[int] | None = None) -> Tensor:
 
 
 def reciprocal(x: Tensor) -> Tensor:
-    """torch-mlir's lowering stops where x is 0."""
+    """Replaces `aten.reciprocal`, whose lowering in torch-mlir aborts where x is 0."""
     x = x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
     return torch.div(torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device), x)
 
