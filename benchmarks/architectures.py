@@ -103,14 +103,14 @@ def images(kind, d, layers, **config):
 
 
 def decoder(d):
-    """What the configurations of LLaMA and its relatives call the sizes; key-value heads are shared by two heads."""
+    """Returns the sizes by their names in the configurations of LLaMA and its relatives; two heads share a key-value head."""
     return dict(hidden_size=d["width"], num_hidden_layers=d["layers"], num_attention_heads=d["heads"],
                 num_key_value_heads=max(1, d["heads"] // 2), intermediate_size=3 * d["width"],
                 max_position_embeddings=d["length"], use_cache=False, tie_word_embeddings=False)
 
 
 def encoder(d):
-    """What the configurations of BERT and ViT call the sizes."""
+    """Returns the sizes by their names in the configurations of BERT and ViT."""
     return dict(hidden_size=d["width"], num_hidden_layers=d["layers"], num_attention_heads=d["heads"],
                 intermediate_size=4 * d["width"], hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 

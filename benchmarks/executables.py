@@ -50,7 +50,7 @@ class Linker:
         self.copy_dependencies()
 
     def copy_dependencies(self):
-        """What the runtime needs of this machine and another one may lack."""
+        """Copies the system's libraries that the runtime needs and another machine may lack."""
         for library in list(self.libraries.glob("*.so")):
             for line in run("ldd", library).splitlines():
                 found = re.match(r"\s*(lib(minizip|z|stdc\+\+|gcc_s)\S*) => (\S+)", line)

@@ -77,7 +77,8 @@ def compile_program(folder, name, policy="none", regions="blocks", optimizer="sg
 
 
 def layer_selector(model, folder, name):
-    """What makes a region of each layer, if that can be said: the scope that the model names, or `blocks`."""
+    """Returns the selector that makes a region of each layer: the scope that the model names, else `blocks`, or None if the
+    program has no layers."""
     if model.layers:
         return f"scope={model.layers}.*"
     path = Path(folder, name)
@@ -460,7 +461,8 @@ def time_table(names, options):
 
 
 def cpu_seconds(function, *arguments):
-    """What `function` returns, and the seconds that programs it ran computed, which load on the machine hardly changes."""
+    """Returns the result of `function`, and the CPU seconds of the programs that it ran, which hardly depend on the load of the
+    machine."""
     def used():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime

@@ -43,7 +43,7 @@ def opt(*arguments):
 
 
 class Launches:
-    """What `remat-print-launches` says of a step."""
+    """The launches of a step, as `remat-print-launches` prints them."""
 
     def __init__(self, path):
         printed = json.loads(Path(path).read_text())

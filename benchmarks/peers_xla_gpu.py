@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What XLA makes of a workload's training step for an H200, on a machine without a GPU: launches, bytes, temporaries.
+"""Counts launches, bytes and temporaries of a workload's training step as XLA compiles it for an H200, on a machine without a GPU.
 
 usage: peers_xla_gpu.py WORKLOAD none|full|dots f32|bf16 [K=V ...]
        peers_xla_gpu.py --record      compiles every case of gpu.py, and writes xla_gpu.json
@@ -14,8 +14,8 @@ XLA's GPU back end compiles from a description of the target; neither device nor
 Flags: no autotuning (it needs a device) and no Triton products, so that products are calls of cuBLASLt. Their 32 MiB of workspace
 are no traffic, and are named apart from the other temporaries.
 
-Bytes: each operand and each result of a kernel or call once. What a fusion reads in slices, or writes into a slice, counts as these
-slices. What is in a loop counts as often as the loop runs.
+Bytes: each operand and each result of a kernel or call once. If a fusion reads an operand in slices, or writes into a slice, only
+these slices count. Operations in a loop count as often as the loop runs.
 """
 import json
 import os

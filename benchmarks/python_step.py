@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call of a step costs in Python, beside the same step under mlir-runner.
+"""Measures the cost of calling a step from Python, and the same step under mlir-runner.
 
     benchmarks/python_step.py [MODEL.mlir ...] [--calls N] [--rounds N]
 

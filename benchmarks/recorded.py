@@ -5,7 +5,7 @@
 what the model is, and nothing is exported again. The call is one of
 
 - `export.from_torch(...).save(folder, "mine")` or `export.from_jax(...).save(folder, "mine")`, which the script makes as it is
-  imported (not behind `if __name__ == "__main__"`), or in the function that its table MODELS has for `mine`, called with a
+  imported (not guarded by `if __name__ == "__main__"`), or in the function that its table MODELS has for `mine`, called with a
   folder and the name;
 - in such a function, `export_torch(folder, name, module, inputs, dims=...)` or
   `export_jax(folder, name, loss, params, inputs, dims=...)`, whatever these do in the script.
@@ -24,7 +24,7 @@ from remat.testing import models
 
 @dataclasses.dataclass
 class Files:
-    """What `architectures.Model.export` returns, of files that are there."""
+    """An export, as `architectures.Model.export` returns it, from files that exist already."""
 
     model: models.Recorded
 

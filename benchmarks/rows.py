@@ -123,7 +123,7 @@ def compile_kernel(folder, name, build, shapes):
 
 
 def align(array):
-    """A copy that begins with a cache line, as the buffers of a program do; NumPy's begin 16 bytes behind one."""
+    """Returns a copy at the start of a cache line, where the buffers of a program are; NumPy's are 16 bytes after one."""
     memory = np.empty(array.nbytes + 64, np.int8)
     start = -memory.ctypes.data % 64
     aligned = memory[start:start + array.nbytes].view(array.dtype).reshape(array.shape)

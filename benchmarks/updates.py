@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What updating parameters in the backward pass saves where they are most of the memory: small batches, large weights.
+"""Measures the memory that updates in the backward pass save where parameters are most of it: small batches, large weights.
 
-Weights and states are counted by their shapes; beside them, residuals, gradients and temporaries at their peak.
+Weights and states are counted by their shapes; residuals, gradients and temporaries, at their peak, are counted beside them.
 """
 import importlib.util
 import json

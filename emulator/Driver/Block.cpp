@@ -250,8 +250,8 @@ remat::cuda::emulator::describeThread(const EmulatedThread &thread) {
          describeIndex(thread.blockIndex);
 }
 
-/// Why nobody goes on: the first thread that waits for others of its warp, or
-/// the barriers that threads wait at.
+/// Explains a deadlock: names the first thread that waits for others of its
+/// warp or, without one, at a barrier, and a thread that it waits for.
 std::string Block::describeDivergence() const {
   const Thread *waiting = nullptr;
   for (const Thread &thread : threads)

@@ -13,7 +13,7 @@ namespace remat::cuda::emulator {
 
 class Block;
 
-/// What the lanes of a warp do together.
+/// Operations that the lanes of a warp execute together.
 enum class WarpOp { barrier, shuffle, vote, reduce, multiply, exchange };
 
 /// A copy to workgroup memory that is not done.
@@ -78,7 +78,7 @@ public:
   /// Barriers passed.
   unsigned getEpoch() const { return epoch; }
   const char *getShared() const { return shared; }
-  /// Whether `address` is in the room around workgroup memory.
+  /// Returns true if `address` is in the room around workgroup memory.
   bool isNearShared(uintptr_t address) const;
 
   /// Lets `thread` wait until others came.

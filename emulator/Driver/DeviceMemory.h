@@ -10,7 +10,7 @@
 
 namespace remat::cuda::emulator {
 
-/// What new memory is filled with: NaN in every floating-point type, -1 in
+/// New memory is filled with this byte: NaN in every floating-point type, -1 in
 /// integers.
 constexpr int kPoison = 0xFF;
 
@@ -34,16 +34,16 @@ public:
   /// Takes the range of addresses; later calls do nothing.
   void reserve(size_t total);
 
-  /// The address, or 0 if there is not enough memory in one piece.
+  /// Returns the address, or 0 if there is not enough memory in one piece.
   uintptr_t allocate(size_t bytes);
-  /// Whether there was such an allocation.
+  /// Returns false if there is no allocation at `address`.
   bool release(uintptr_t address);
 
   /// The allocation that `address` points into (or to the end of, if no other
   /// one starts there); null if there is none.
   const Allocation *find(uintptr_t address) const;
   bool contains(uintptr_t address) const { return address - base < total; }
-  /// Whether all `bytes` from `address` on are in one allocation.
+  /// Returns true if all `bytes` from `address` on are in one allocation.
   bool isValid(uintptr_t address, size_t bytes) const;
   /// "allocation #1 of 64 bytes + 4".
   std::string describe(uintptr_t address) const;

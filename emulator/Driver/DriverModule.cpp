@@ -122,7 +122,8 @@ REMAT_DRIVER_FUNCTION cuFuncSetAttribute(CUfunction function,
   return CUDA_SUCCESS;
 }
 
-/// What the driver checks before a launch.
+/// Returns true if the grid, the block and the dynamic workgroup memory are
+/// within the limits of the chip and of `function`.
 static bool isLaunchable(const CUfunc_st &function, Dimensions grid,
                          Dimensions block, unsigned sharedBytes) {
   for (unsigned size : grid)

@@ -27,8 +27,8 @@ static std::set<const char *> &getStacks() {
 }
 
 namespace {
-/// Stacks that nobody uses; a thread of the host gives them to others when it
-/// ends.
+/// Stacks that are not in use; a thread of the host gives them to others when
+/// it ends.
 struct FreeStacks {
   std::vector<char *> stacks;
   ~FreeStacks();

@@ -33,7 +33,7 @@ constexpr size_t kStackBytes = 128 << 10;
 /// the host.
 char *takeStack();
 void giveStack(char *stack);
-/// Whether `address` is in the range below a stack.
+/// Returns true if `address` is in the range below a stack.
 bool isBelowStack(const void *address);
 
 /// Makes `context` start `entry`, which must not return, on `stack`.

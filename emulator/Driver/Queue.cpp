@@ -242,7 +242,7 @@ CUresult Queue::beginCapture(CUstream stream, CUstreamCaptureMode mode) {
   return CUDA_SUCCESS;
 }
 
-/// Whether `node` is among `ends`, or something that they come after.
+/// Returns true if `node` is one of `ends` or of their predecessors.
 static bool isJoined(const GraphNodes &nodes, std::vector<size_t> ends,
                      size_t node) {
   std::vector<bool> isSeen(nodes.size());

@@ -117,8 +117,8 @@ public:
 
   CUresult beginCapture(CUstream stream, CUstreamCaptureMode mode);
   CUresult endCapture(CUstream stream, GraphNodes &nodes);
-  /// Whether a call that waits, or that other streams notice, is allowed now;
-  /// if it is not, captures become invalid.
+  /// Returns an error if captures forbid a call that waits, or that affects
+  /// other streams, and makes these captures invalid.
   CUresult checkUncaptured(CUstream stream = nullptr);
   /// Runs the nodes of a graph in an order that it allows.
   CUresult runGraph(const GraphNodes &nodes);

@@ -27,8 +27,8 @@ struct Stamp {
   bool isOfSameWarp(const Stamp &other) const {
     return thread / kWarpSize == other.thread / kWarpSize;
   }
-  /// Whether a barrier, or the order of one thread's instructions, puts `this`
-  /// before `later`.
+  /// Returns true if a barrier, or the order of one thread's instructions, puts
+  /// `this` before `later`.
   bool isBefore(const Stamp &later) const {
     return block == later.block &&
            (thread == later.thread || epoch != later.epoch ||
@@ -44,7 +44,7 @@ public:
   /// or null. What was noted before in another `run` is forgotten.
   const Stamp *access(uint32_t run, const Stamp &now, EmulatedAccessKind kind);
   bool isWritten(uint32_t inRun) const { return run == inRun && write.isSet(); }
-  /// Whether the access that conflicted was a write.
+  /// Returns true if `stamp`, which `access` returned, is of a write.
   bool isWrite(const Stamp *stamp) const { return stamp == &write; }
 
 private:

@@ -87,7 +87,7 @@ static bool overlap(const void *a, size_t aBytes, const void *b,
   return from < other + bBytes && other < from + aBytes;
 }
 
-/// What the algorithm that computes needs.
+/// Returns the size of the workspace that the algorithm needs.
 static size_t getWorkspaceBytes() {
   const char *text = std::getenv("REMAT_EMULATOR_CUDNN_WORKSPACE");
   return text && *text ? std::strtoull(text, nullptr, 10) : 4096;

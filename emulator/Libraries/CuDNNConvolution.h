@@ -40,7 +40,7 @@ struct EmulatedConvolution {
   void *workspace;
   size_t workspaceBytes;
 
-  /// Whether factors are rounded to TF32.
+  /// Returns true if factors are rounded to TF32.
   bool rounds() const { return window.math == CUDNN_TENSOR_OP_MATH; }
   void compute() const;
   size_t bytesWritten() const {

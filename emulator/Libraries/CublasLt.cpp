@@ -77,9 +77,9 @@ static const char *findFault(const EmulatedLayout &x) {
   return nullptr;
 }
 
-/// Whether two elements are one. The matrices of a batch may be interleaved, as
-/// the heads of attention are: each step has to be longer than all shorter ones
-/// together.
+/// Returns true if two elements may have one address. The matrices of a batch
+/// may be interleaved, as the heads of attention are: each stride has to be
+/// longer than all shorter ones reach together.
 static bool hasOverlap(const EmulatedLayout &x) {
   std::array<std::pair<int64_t, int64_t>, 3> steps = {
       {{1, x.rows}, {x.leadingDimension, x.columns}, {x.batchStride, x.batch}}};

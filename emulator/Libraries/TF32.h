@@ -9,7 +9,8 @@
 
 namespace remat::cuda {
 
-/// To the nearest number with 10 bits behind the first one, halves to even.
+/// Rounds to the nearest number with 10 bits after the leading one, ties to
+/// even.
 inline float roundToTF32(float value) {
   if (!std::isfinite(value))
     return value;

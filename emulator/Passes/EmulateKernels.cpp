@@ -63,8 +63,9 @@ static std::string getImageName(gpu::GPUModuleOp kernels) {
   return (kernels.getName() + "_image").str();
 }
 
-/// What `kernel` says about its arguments: each of them, or the kernel itself
-/// (`convert-gpu-to-nvvm` keeps no attributes of arguments).
+/// Returns what attributes say about the arguments of `kernel`: those of each
+/// argument, or `remat.arguments` of the kernel (`convert-gpu-to-nvvm` keeps no
+/// attributes of arguments).
 static SmallVector<ArgumentInfo> getArguments(LLVM::LLVMFuncOp kernel) {
   auto list = kernel->getAttrOfType<ArrayAttr>("remat.arguments");
   SmallVector<ArgumentInfo> arguments;

@@ -23,7 +23,7 @@ namespace {
 struct Access {
   Value pointer;
   Kind kind;
-  /// What is loaded or stored; null if the operation says a number of bytes.
+  /// The type that is loaded or stored; null if `bytes` has the size.
   Type type = {};
   Value bytes = {};
   std::optional<uint64_t> alignment = std::nullopt;
@@ -36,7 +36,8 @@ struct Access {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether only this thread, or nobody, writes what `pointer` points to.
+/// Returns true if `pointer` points to memory of this thread only, or to a
+/// constant.
 static bool isPrivate(Value pointer, const SymbolTable &device) {
   while (Operation *op = pointer.getDefiningOp()) {
     if (isa<LLVM::AllocaOp>(op))

@@ -8,7 +8,7 @@
 
 namespace mlir::remat::emulator {
 
-/// What a kernel says about an argument; null where it says nothing.
+/// The attributes of a kernel's argument; null where it has none.
 struct ArgumentInfo {
   /// "read", "write" or "read_write".
   StringAttr access;

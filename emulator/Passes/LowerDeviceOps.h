@@ -8,17 +8,18 @@
 
 namespace mlir::remat::emulator {
 
-/// Whether threads wait for each other in `op` (barriers, warp operations).
+/// Returns true if `op` is emulated by fibers, which can wait: a barrier, an
+/// operation of a warp, or an asynchronous copy.
 bool isCooperative(Operation *op);
 
-/// Names every operation in `kernels` that no host function stands for.
+/// Emits an error for every operation in `kernels` that has no emulation.
 /// `device` has the symbols of `kernels`.
 LogicalResult checkDeviceOps(gpu::GPUModuleOp kernels,
                              const SymbolTable &device);
 
 /// Replaces the operations of the `nvvm` dialect and the calls of libdevice.
-/// The functions have the thread's record as their last argument; what is
-/// called is declared in the module of `symbols`.
+/// The functions have the thread's record as their last argument; callees are
+/// declared in the module of `symbols`.
 LogicalResult lowerDeviceOps(gpu::GPUModuleOp kernels, SymbolTable &symbols);
 
 } // namespace mlir::remat::emulator

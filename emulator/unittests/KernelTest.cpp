@@ -231,8 +231,9 @@ TEST_F(WarpTest, ProductsOfMatrices) {
   }
 }
 
-/// Where each lane's elements of four matrices are, in units of 16 bits from
-/// the first row; rows are one behind the other. Four bits of `how` each.
+/// Stores the offsets of each lane's elements of the last and the first of four
+/// matrices, in units of 16 bits from the first row; rows are contiguous.
+/// `how`: whether the matrices are transposed, and an offset of the first row.
 static void runMatrixLoad(void *const *arguments, void *record) {
   auto &thread = *static_cast<EmulatedThread *>(record);
   auto *results = *static_cast<uint64_t **>(arguments[0]);

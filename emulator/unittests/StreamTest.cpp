@@ -96,7 +96,7 @@ TEST_F(StreamTest, AWaitIsForTheLastRecordingBeforeIt) {
   EXPECT_OK(cuMemsetD8Async(pointer, 1, sizeof(int), first));
   EXPECT_OK(cuEventRecord(event, first));
   EXPECT_OK(cuStreamWaitEvent(second, event, 0));
-  // Waited for by nobody.
+  // The wait was enqueued before this recording, so it does not apply to it.
   EXPECT_OK(cuMemsetD8Async(pointer, 2, sizeof(int), first));
   EXPECT_OK(cuEventRecord(event, first));
   int value = 0;

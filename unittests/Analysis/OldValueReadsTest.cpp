@@ -25,14 +25,15 @@ protected:
                         tensor::TensorDialect, RematDialect>();
   }
 
-  /// The function @f of `text`, of which it looks at the first argument.
+  /// Parses `text` and returns the body of its function @f.
   Block &parse(StringRef text) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     return module->lookupSymbol<func::FuncOp>("f").getBody().front();
   }
 
-  /// What the last reader of the first argument is called, in `attribute`.
+  /// Returns the name of the last read of the first argument of @f in `text`:
+  /// its attribute `called`, else the operation's name, "none" without a read.
   StringRef findLast(StringRef text) {
     Block &block = parse(text);
     Operation *last = findLastRead(block, block.getArgument(0));

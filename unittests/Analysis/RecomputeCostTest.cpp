@@ -1,4 +1,4 @@
-//===- RecomputeCostTest.cpp - What is free to run again ------------------===//
+//===- RecomputeCostTest.cpp - Operations that are free to recompute ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AnalysisTest.h"
 

@@ -147,7 +147,8 @@ TEST(Packing, LocalSearchComesClose) {
   }
 }
 
-/// Whether any offsets keep `intervals` within `height` bytes, tried out.
+/// Returns true if some offsets keep `intervals` within `height` bytes: tries
+/// all of them.
 bool fits(const std::vector<Interval> &intervals, int64_t height) {
   std::vector<int64_t> offsets(intervals.size(), 0);
   auto place = [&](auto &place, size_t i) -> bool {

@@ -224,7 +224,7 @@ TEST(Graph, OutputsTakeOverInputsThatEnd) {
   graph.nodes[3].inputs = {2, 3};
   EXPECT_EQ(evaluate(graph, {0, 1, 2, 3})->peak, 16);
   EXPECT_EQ(getLargestWorkingSet(graph), 16);
-  // What is read once more stays.
+  // An operand with a later read is not taken over.
   graph.nodes[3].inputs = {a, 2, 3};
   EXPECT_EQ(evaluate(graph, {0, 1, 2, 3})->peak, 24);
 }

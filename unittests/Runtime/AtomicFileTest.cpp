@@ -138,7 +138,7 @@ TEST_F(AtomicFileTest, isWrittenByNameForAHostProgram) {
   EXPECT_EQ(replaceByName(path("link"), "new"), "");
   EXPECT_EQ(read("real"), "new");
   EXPECT_TRUE(fs::is_symlink(path("link")));
-  // What the host program does not write changes nothing.
+  // A file that the host program does not write stays as it is.
   EXPECT_EQ(replaceByName(path("real"), nullptr), "");
   EXPECT_EQ(read("real"), "new");
   EXPECT_EQ(list(), (Names{"link", "real"}));

@@ -56,7 +56,7 @@ TEST(CPUDeviceTest, countsBytesByClass) {
 }
 
 #ifdef __linux__
-/// Whether the system was asked for large pages for the one at `address`.
+/// Returns true if the system was asked for large pages around `address`.
 bool wantsLargePages(const void *address) {
   std::ifstream maps("/proc/self/smaps");
   auto wanted = reinterpret_cast<uintptr_t>(address);

@@ -14,8 +14,8 @@ using namespace remat;
 
 namespace {
 
-/// A batch of matrices with gaps, row-major or column-major, and nothing behind
-/// the last element.
+/// A batch of matrices with gaps, row-major or column-major. The buffer ends
+/// with the last element.
 template <typename T> struct Operand {
   std::vector<T> values;
   MemRef<T, 4> memref;
@@ -86,7 +86,7 @@ template <typename T> void check(unsigned seed, bool isLarge = false) {
       }
   setThreads(draw(1, 3));
   gemm(a.memref, b.memref, c.memref, accumulate);
-  // What lies in the gaps stays as well.
+  // The gaps keep their values as well.
   ASSERT_EQ(c.values, wanted) << "seed " << seed << ": " << batch << " of "
                               << rows << " x " << columns << " x " << terms;
 }

@@ -22,7 +22,7 @@ REMAT_EXPORT void _mlir_ciface_remat_rt_step_buffer(MemRef<char, 1> *result,
 static int reached = 0;
 static bool hasWritten = false;
 
-/// What a compiled assertion does.
+/// Fails as a compiled assertion does.
 static void failFromProgram() {
   char text[] = "not in range";
   MemRef<char, 1> message{text, text, 0, {sizeof(text) - 1}, {1}};

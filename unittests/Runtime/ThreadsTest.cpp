@@ -68,7 +68,7 @@ TEST_F(ThreadsTest, knowsWhatIsShared) {
   std::atomic<int> shared{0}, inner{0};
   parallelFor(8, 8, [&](int64_t) {
     shared += isInSharedLoop();
-    // What is inside of a shared loop runs on the thread that calls it.
+    // A loop inside of a shared loop runs on the thread that calls it.
     std::thread::id self = std::this_thread::get_id();
     parallelFor(16, 16,
                 [&](int64_t) { inner += self == std::this_thread::get_id(); });

@@ -27,7 +27,7 @@ template <typename T> struct Problem {
         values.push_back(draw(random));
     };
     fill(left, kSegments * rows * kDepth);
-    // Nothing lies behind the last row.
+    // The buffer ends with the last row, without a gap.
     fill(right, kSegments * kDepth * rightStride - kGap);
     fill(before, rows * columns);
   }
@@ -117,7 +117,7 @@ void checkAll(void (*add)(TileShapes<T> &), bool isFused) {
       for (bool accumulate : {false, true})
         check(problem, shape.kernels[rows], left, offsets, 1, accumulate,
               isFused);
-      // Rows side by side, behind others.
+      // Rows side by side, after other columns.
       constexpr int64_t kOffset = 2;
       lines.clear();
       for (int64_t s = 0; s < kSegments; ++s)

@@ -148,7 +148,7 @@ struct ConvolutionsTest : SessionTest {
   }
 
   template <typename T> void compare(const Case &x) {
-    // What forward, the data's and the filters' gradient write.
+    // The values that forward, the images' and the filters' gradient write.
     constexpr int written[] = {2, 0, 1};
     for (int kind = 0; kind < 3; ++kind) {
       std::array<std::vector<T>, 3> values = {random<T>(countOf(x.images())),

@@ -64,7 +64,7 @@ struct FakeDriver {
   /// The n-th call from now on, from 1, returns this.
   int64_t failAt = 0;
   CUresult failure = CUDA_ERROR_UNKNOWN;
-  /// What waiting returns, as after a kernel that failed.
+  /// The result of waiting for the stream, as after a kernel that failed.
   CUresult streamResult = CUDA_SUCCESS;
 
   std::map<uint64_t, size_t> allocations;

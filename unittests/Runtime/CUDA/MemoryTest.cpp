@@ -51,7 +51,8 @@ TEST_F(MemoryTest, saysWhatIsMissing) {
 }
 
 TEST_F(MemoryTest, uploadsWhatTheHostHadThen) {
-  // More copies than slots, each source gone at once, nobody waits.
+  // More copies than slots, from a source that changes after each call, without
+  // a wait in between.
   std::vector<CUdeviceptr> buffers;
   for (uint32_t i = 0; i < 50; ++i) {
     buffers.push_back(allocate(4));

@@ -257,7 +257,7 @@ TEST_F(ProductsTest, add16BitsInF32AndRoundOnce) {
 }
 
 TEST_F(ProductsTest, roundFactorsToTF32WhereTheProgramSaysSo) {
-  // 10 bits behind the first one: halves to even, and the product is exact.
+  // 10 bits after the leading one: ties go to even, and the product is exact.
   const float step = 1.0f / 1024, nan = std::nanf("");
   CUdeviceptr x = upload(std::vector<float>{1 + step / 2, 3, 1 + step * 3 / 2,
                                             -3, nan, 1 + step / 4}),

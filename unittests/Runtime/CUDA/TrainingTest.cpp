@@ -45,7 +45,7 @@ struct CUDATrainingTest : SessionTest {
   }
   void TearDown() override {
     unsetenv("REMAT_LOG");
-    // What a run allocates stays until the process ends.
+    // Allocations of a run stay until the process ends.
     setSession(nullptr);
     SessionTest::TearDown();
   }
@@ -193,7 +193,7 @@ TEST_F(CUDATrainingTest, graphsDoNotChangeBits) {
 }
 
 TEST_F(CUDATrainingTest, warnsOfTheStepWhoseLossIsNotFinite) {
-  // The 8th batch makes w, and so the loss, infinite; nobody logs before 12.
+  // The loss of the 8th batch is NaN; step 12 is the first that is logged.
   driver.kernels["set"].run = [n = 0](const FakeLaunch &launch) mutable {
     *FakeDriver::at<float>(launch.arguments[0]) = ++n == 8 ? NAN : 0;
   };

@@ -20,7 +20,8 @@ remat::cuda::CUresult remat_emu_enqueue(remat::cuda::CUstream stream,
                                         remat::cuda::CUresult (*run)(void *),
                                         void *data, void (*release)(void *));
 
-/// Whether all `bytes` from `pointer` on are in one allocation of the device.
+/// Returns true if all `bytes` from `pointer` on are in one allocation of the
+/// device.
 bool remat_emu_is_device_memory(const void *pointer, size_t bytes);
 
 /// Adds a launch of `name`, with the bytes that it reads and writes, to the

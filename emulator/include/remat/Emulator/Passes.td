@@ -8,9 +8,9 @@ include "mlir/Pass/PassBase.td"
 def EmulateKernels : Pass<"remat-emulate-kernels", "::mlir::ModuleOp"> {
   let summary = "kernels in the NVVM dialect to functions of the host";
   let description = [{
-    Without a GPU nobody sees whether the kernels of a program are right. This
-    pass makes functions of them that the stock `mlir-runner` compiles with the
-    host program: the IR that the NVPTX backend gets, after all lowerings. The
+    This pass makes the kernels of a program testable without a GPU: it turns
+    them into functions that the stock `mlir-runner` compiles with the host
+    program, from the IR that the NVPTX backend gets after all lowerings. The
     emulated driver `libremat_cuda_emulator.so`, loaded in place of the CUDA
     driver, runs them.
 

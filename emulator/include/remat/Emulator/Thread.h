@@ -67,8 +67,8 @@ constexpr unsigned kMmaLeft = 4, kMmaRight = 2, kMmaSums = 4;
 
 } // namespace remat::cuda
 
-/// What compiled kernels call. `site` names the operation; every barrier and
-/// every warp operation has a site of its own.
+/// Functions that compiled kernels call. `site` names the operation; every
+/// barrier and every warp operation has a site of its own.
 extern "C" {
 void remat_emu_barrier(void *thread, const char *site);
 void remat_emu_warp_barrier(void *thread, uint32_t mask, const char *site);
