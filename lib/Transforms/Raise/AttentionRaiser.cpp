@@ -34,7 +34,7 @@ bool mlir::remat::isFloatProduct(Operation *op) {
 }
 
 namespace {
-/// What one attention consists of.
+/// The operations of one attention, and how they are indexed.
 struct Parts {
   LinalgOp scores, product;
   linalg::SoftmaxOp softmax;
@@ -52,7 +52,8 @@ struct Parts {
 };
 } // namespace
 
-/// `map` over other loops: loop i is loopOf[i], or of size 1 if that is none.
+/// Rewrites `map` over other loops: loop i becomes loopOf[i], or 0 if it has no
+/// loop there, since it is of size 1.
 static AffineMap replaceLoops(AffineMap map,
                               ArrayRef<std::optional<unsigned>> loopOf,
                               unsigned numLoops) {
@@ -63,9 +64,9 @@ static AffineMap replaceLoops(AffineMap map,
   return map.replaceDimsAndSymbols(dims, {}, numLoops, 0);
 }
 
-/// Whether each result of `map` is a dimension of its own, or held at 0: unlike
-/// upstream's projected permutations, also where there are more results than
-/// dimensions.
+/// Returns true if each result of `map` is a dimension of its own, or the
+/// constant 0: unlike upstream's projected permutations, also where there are
+/// more results than dimensions.
 static bool isProjection(AffineMap map) {
   llvm::SmallBitVector seen(map.getNumDims());
   return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
@@ -101,8 +102,8 @@ numberLoops(LinalgOp op, AffineMap map, ArrayRef<std::optional<unsigned>> dimOf,
   return loops;
 }
 
-/// The parts of the attention of which `product` is the last, with one of its
-/// operands as probabilities; none if there is no such.
+/// Returns the parts of the attention of which `product` is the last, with
+/// `operand` as probabilities, or std::nullopt if it is not one.
 static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
   Parts parts;
   parts.product = product;
@@ -124,7 +125,8 @@ static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
   return parts;
 }
 
-/// Whether nothing reads `value`, in any shape, but what rounds it to `type`.
+/// Returns true if all users of `value`, also through reshapes and
+/// transpositions, round it to `type`.
 static bool isOnlyRounded(Value value, Type type) {
   return !value.use_empty() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -138,7 +140,7 @@ static bool isOnlyRounded(Value value, Type type) {
          });
 }
 
-/// Whether all that is read of `op` is read by operations of `readers`.
+/// Returns true if all users of `op` are among `readers`.
 static bool isReadOnlyBy(Operation *op, ArrayRef<Operation *> readers) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return llvm::is_contained(readers, user);
@@ -152,7 +154,7 @@ public:
       : rewriter(rewriter), parts(parts), loc(this->parts.product.getLoc()),
         rounds(rounds) {}
 
-  /// Why it could not be raised; none if it was.
+  /// Returns the reason why it cannot be raised; std::nullopt if it was.
   std::optional<StringRef> raise();
   /// Null if it could not be.
   AttentionOp getRaised() { return raised; }
@@ -421,7 +423,8 @@ std::optional<StringRef> Raiser::raise() {
     if (dim != parts.softmax.getDimension())
       rows.push_back(loopOfDim[dim]);
   }
-  // What is held at 0 is no dimension of the attention's result.
+  // Dimensions that are indexed by the constant 0 are not in the attention's
+  // result.
   SmallVector<AffineExpr> results;
   for (AffineExpr expr : parts.result.getResults())
     if (isa<AffineDimExpr>(expr))
@@ -457,7 +460,7 @@ std::optional<StringRef> Raiser::raise() {
   }
   result = convertElements(rewriter, loc, result, getElementTypeOrSelf(wanted));
   rewriter.replaceOp(parts.product, result);
-  // What is read by later kernels only goes first.
+  // An operation whose only users are dead goes after these.
   bool erased = true;
   SmallVector<Operation *> dead(body.getPath());
   dead.push_back(parts.softmax);
@@ -472,8 +475,8 @@ std::optional<StringRef> Raiser::raise() {
   return std::nullopt;
 }
 
-/// Whether `product` reads what a softmax makes of another product's result,
-/// through reshapes that no pattern has moved.
+/// Returns true if `probabilities` comes from a softmax of another product's
+/// result, through reshapes that no pattern has moved.
 static bool readsThroughReshapes(OpOperand *probabilities) {
   Operation *softmax =
       findSource(probabilities->get(), /*throughReshapes=*/true,

@@ -10,8 +10,8 @@
 
 namespace mlir::remat {
 
-/// Whether `op` is a product of floating-point numbers of one type, which it
-/// adds up in that type or a wider one.
+/// Returns true if `op` is a product of floating-point numbers of one type,
+/// which it accumulates in that type or a wider one.
 bool isFloatProduct(Operation *op);
 
 /// Makes a `remat.attention` of `product`, a product of floating-point numbers,

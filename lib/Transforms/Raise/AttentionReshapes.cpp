@@ -49,8 +49,8 @@ static bool comesFromSoftmax(Value value) {
                     [](Operation *op) { return isa<linalg::SoftmaxOp>(op); });
 }
 
-/// Whether elementwise kernels and reshapes compute what a softmax reads from
-/// `value`.
+/// Returns true if elementwise kernels and reshapes compute the operand of a
+/// softmax from `value`.
 static bool leadsToSoftmax(Value value) {
   llvm::SetVector<Value> values;
   values.insert(value);
@@ -64,8 +64,8 @@ static bool leadsToSoftmax(Value value) {
   return false;
 }
 
-/// Whether `value` stands between a product and a softmax. What only joins the
-/// scores there (a mask) may be reshaped as it is.
+/// Returns true if `value` depends on a product, and a softmax on it. A tensor
+/// that is only combined with the scores (a mask) may be reshaped itself.
 static bool isScore(Value value) {
   return findSource(value, /*throughReshapes=*/true, isProductOnTensors) &&
          leadsToSoftmax(value);

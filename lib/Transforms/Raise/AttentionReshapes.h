@@ -9,17 +9,18 @@ namespace mlir {
 class RewritePatternSet;
 namespace remat {
 
-/// Whether `op` is a linalg product on tensors.
+/// Returns true if `op` is a linalg contraction on tensors.
 bool isProductOnTensors(Operation *op);
 
-/// The first operation that `isSource` accepts among those from which
-/// elementwise kernels (and reshapes, if allowed) compute `value`.
+/// Returns the first operation that `isSource` accepts among those from which
+/// elementwise kernels and reshapes compute `value`, or null. Without
+/// `throughReshapes`, only reshapes that add or remove dimensions of size 1.
 Operation *findSource(Value value, bool throughReshapes,
                       function_ref<bool(Operation *)> isSource);
 
-/// Patterns that move reshapes that stand between a product and the softmax of
-/// its result, or behind that softmax, in front of the first and behind the
-/// last, so that all of it is on the same dimensions.
+/// Patterns that move reshapes between the products of an attention before the
+/// first or after the last of them, so that scores and probabilities have the
+/// same dimensions in all of it.
 void populateMoveReshapesOutOfAttentionPatterns(RewritePatternSet &patterns);
 
 } // namespace remat

@@ -113,7 +113,7 @@ bool RowCutter::chooseCuts() {
   });
 }
 
-/// The size of what is left of a dimension.
+/// Returns the size of a dimension after the cuts.
 int64_t RowCutter::getSize(RowDim dim) {
   int64_t size = dim.getSize();
   for (const Cut &cut : cuts)
@@ -131,8 +131,8 @@ SmallVector<int64_t> RowCutter::getSizes(Value whole, ArrayRef<RowDim> shape) {
   return sizes;
 }
 
-/// What is left of `whole`: dimensions that are cut get one of their own
-/// before.
+/// Returns the slice of `whole` with the rows that are read. A cut that is a
+/// part of a dimension is a dimension of its own while it is sliced.
 Value RowCutter::cut(Value whole, ArrayRef<RowDim> shape) {
   Location loc = whole.getLoc();
   auto type = cast<RankedTensorType>(whole.getType());
@@ -230,7 +230,7 @@ LinalgOp RowCutter::replace() {
   for (Operation *op : ops)
     clone(op);
   Value part = parts.lookup(slice.getSource());
-  // What it cuts off columns stays.
+  // Only rows are cut from the operands; columns are sliced here, as before.
   SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
   for (auto [offset, dim] :
        llvm::zip_equal(offsets, *shapes.get(slice.getSource())))

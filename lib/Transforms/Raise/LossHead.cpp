@@ -113,14 +113,14 @@ void LossHead::followLogits() {
   }
 }
 
-/// Whether there is so much of `value` for each row that it should not exist
-/// for all of them.
+/// Returns true if `value` has so many elements for each row that it should not
+/// exist for all of them.
 bool LossHead::isWide(Value value) const {
   const RowShape *shape = shapes.get(value);
   return shape && hasRows(*shape) && countColumns(value, *shape) > maxNarrow;
 }
 
-/// Whether `sum` adds up more than what is there for each row.
+/// Returns true if the body of `sum` computes the terms that it adds.
 static bool hasComputedTerm(linalg::GenericOp sum) {
   Operation *add =
       sum.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
@@ -155,7 +155,7 @@ bool LossHead::chooseMembers(Refusal &refusal) {
                                : "each row reads what is computed from "
                                  "all of them: " +
                                      found->second};
-      // What is in front of it may look like a loss all the same.
+      // Operations before it may look like a loss all the same.
       continue;
     }
     members.insert(op);
@@ -168,8 +168,8 @@ bool LossHead::chooseMembers(Refusal &refusal) {
   return true;
 }
 
-/// Adds what is computed of a few numbers of each row, up to sums over rows:
-/// the loss of a row is less to keep, and its cotangent more often a constant.
+/// Adds operations on a few numbers of each row, up to sums over rows: the loss
+/// of a row is less to keep, and its cotangent more often a constant.
 void LossHead::addLossOfRows() {
   for (Operation *op : dependent) {
     if (members.contains(op))
@@ -190,7 +190,7 @@ void LossHead::addLossOfRows() {
 }
 
 //===----------------------------------------------------------------------===//
-// What else it reads
+// Other operands
 //===----------------------------------------------------------------------===//
 
 bool LossHead::usesOnlyMembers(Operation *op) const {
@@ -199,8 +199,8 @@ bool LossHead::usesOnlyMembers(Operation *op) const {
   });
 }
 
-/// Whether `op`, all of whose readers among the members want the same rows, is
-/// to be computed with them.
+/// Returns true if `op`, all of whose users among the members read the same
+/// rows, is to be computed with them.
 bool LossHead::shouldAddProducer(Operation *op) const {
   if (!shapes.canComputeByRows(op))
     return false;
@@ -213,16 +213,16 @@ bool LossHead::shouldAddProducer(Operation *op) const {
   return isLarge(op->getResult(0)) || readsLarge(op);
 }
 
-/// Whether `value` has about as much for each row as the logits, if it has
-/// rows.
+/// Returns true if `value`, if it has rows, has more elements for each than may
+/// exist for all rows.
 bool LossHead::isLarge(Value value) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() &&
          countElements(value) > multiplySizes({numRows, maxKept});
 }
 
-/// Whether something large is read to compute what `op` does, with no more than
-/// a number for each row in between.
+/// Returns true if `op` has a large operand, also through operations whose
+/// results have no more than a number for each row.
 bool LossHead::readsLarge(Operation *op) const {
   llvm::SetVector<Operation *> ops;
   ops.insert(op);
@@ -240,15 +240,15 @@ bool LossHead::readsLarge(Operation *op) const {
   return false;
 }
 
-/// Adds what computes wide operands: one-hot labels, broadcasts, the logits of
-/// another model. Work is not done twice unless that is cheap.
+/// Adds the producers of wide operands: one-hot labels, broadcasts, the logits
+/// of another model. They are computed twice only where that is cheap.
 void LossHead::addProducers() {
   Operation *last = product;
   for (Operation *op : dependent)
     if (members.contains(op))
       last = op;
-  // How members read what is no member; none if they do not agree, or if one
-  // of them reads all of it.
+  // How members read values of other operations; std::nullopt if they do not
+  // agree, or if one of them reads all of it.
   DenseMap<Value, std::optional<RowShape>> wanted;
   auto want = [&](Value value, FailureOr<RowShape> read) {
     if (shapes.get(value))

@@ -9,13 +9,13 @@
 
 namespace mlir::remat {
 
-/// The rows of the result of `product`: its loops that index the activations,
-/// one of its operands, in their order. None if there are none, or if loops
-/// index both factors and the result.
+/// Returns the rows of the result of `product`: its loops that index the
+/// activations, one of its operands, in their order. Returns std::nullopt if
+/// there is no such loop, or if one indexes both factors and the result.
 std::optional<RowShape> findRows(linalg::LinalgOp product,
                                  OpOperand *activations);
 
-/// Why a product that looks like a loss head has to stay.
+/// The reason why a product that looks like a loss head has to stay.
 struct Refusal {
   Operation *op = nullptr;
   std::string reason;
@@ -30,23 +30,25 @@ public:
   LossHead(linalg::LinalgOp product, OpOperand *activations)
       : product(product), activations(activations) {}
 
-  /// Whether it is one. Otherwise `refusal` has a reason if it looks like one.
+  /// Returns true if the product starts a loss head, and finds its operations.
+  /// Otherwise sets `refusal` if it looks like one.
   bool find(Refusal &refusal);
 
-  /// All that is computed row by row, in the order of the block.
+  /// Operations that are computed row by row, in the order of the block.
   ArrayRef<Operation *> getOps() const { return ops; }
   bool contains(Operation *op) const { return members.contains(op); }
-  /// What of it is read by others, in the order of the block.
+  /// Returns the results that other operations use, in the order of the block.
   SmallVector<OpResult> getResults() const;
-  /// What computes with these and has to come after all of it.
+  /// Returns the other operations before the end of `getOps` that depend on the
+  /// logits, and so have to move after all of them.
   SmallVector<Operation *> getOpsBehind() const;
-  /// Sums over rows of what `getOps` computes, and over columns as well.
+  /// Sums over rows, and perhaps columns, of results of `getOps`.
   ArrayRef<linalg::GenericOp> getSums() const { return sums; }
-  /// The shapes of all its results, and how it reads what others compute.
+  /// The shapes of all its results, and of operands that it reads by rows.
   const RowShapes &getShapes() const { return shapes; }
   int64_t getNumRows() const { return numRows; }
-  /// The sizes of the dimensions into which rows are split, the slowest first;
-  /// none if tensors split them in ways that have no common one.
+  /// Returns the sizes of the dimensions into which rows are split, the slowest
+  /// first; std::nullopt if tensors split them in incompatible ways.
   std::optional<SmallVector<int64_t>> getRowSizes() const;
 
 private:
@@ -68,8 +70,8 @@ private:
   /// Up to so many elements for each row a result is narrow, and an operand may
   /// exist for all rows.
   int64_t maxNarrow = 0, maxKept = 0;
-  /// What depends on the logits, in the order of the block; which of it does
-  /// not compute by rows, and why.
+  /// Operations that depend on the logits, in the order of the block, and the
+  /// reasons why some of them do not compute by rows.
   llvm::SetVector<Operation *> dependent;
   DenseMap<Operation *, std::string> reasons;
   DenseSet<Operation *> members;

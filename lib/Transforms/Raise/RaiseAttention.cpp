@@ -33,7 +33,8 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-/// Whether `function` may have a softmax, found already or behind names.
+/// Returns true if `function` has a softmax, or may have one that only names or
+/// borders of regions hide.
 static bool mayHaveSoftmax(Operation *function) {
   bool hasPowers = false, hasBorders = false, hasSoftmax = false;
   function->walk([&](Operation *op) {
@@ -44,8 +45,8 @@ static bool mayHaveSoftmax(Operation *function) {
   return hasSoftmax || (hasPowers && hasBorders);
 }
 
-/// What is found is the same wherever names and borders of regions stand, and
-/// whether equal computations were merged or not.
+/// Works on a plain copy, so that the result depends neither on names and
+/// borders of regions nor on whether equal computations were merged.
 static LogicalResult raiseIn(Operation *function, bool rounds) {
   PlainCopy plain(function);
   RewritePatternSet forms(function->getContext()),

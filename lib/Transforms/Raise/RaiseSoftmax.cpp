@@ -36,7 +36,8 @@ using linalg::GenericOp;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// What `op` reads, before copies, for the block argument `scalar` of its body.
+/// Returns the read of the block argument `scalar` of the body of `op`, before
+/// copies.
 static std::optional<Read> getRead(GenericOp op, Value scalar) {
   auto argument = dyn_cast<BlockArgument>(scalar);
   if (!argument || argument.getOwner() != op.getBlock())
@@ -48,8 +49,8 @@ static std::optional<Read> getRead(GenericOp op, Value scalar) {
       {operand->get(), op.getMatchingIndexingMap(operand)});
 }
 
-/// The same for what is read element by element: a copy that is read in place
-/// is as good as what it copies.
+/// Does the same, but keeps a read by the identity as it is: a copy that is
+/// read in place is as good as its source.
 static std::optional<Read> getReadInPlace(GenericOp op, Value scalar) {
   auto argument = dyn_cast<BlockArgument>(scalar);
   if (argument && argument.getOwner() == op.getBlock()) {
@@ -84,21 +85,21 @@ static GenericOp getKernel(Operation *scalar) {
 }
 
 namespace {
-/// A reduction over one dimension: its kernel, what it reads by the kernel's
-/// loops, and where these write.
+/// A reduction over one dimension: its kernel, its operand as the kernel's
+/// loops read it, and the map by which they write.
 struct Reduction {
   GenericOp kernel;
   Read term;
   AffineMap result;
 };
-/// What a reduction over one dimension reads, and that dimension.
+/// The operand of a reduction over one dimension, and that dimension.
 struct Reduced {
   Value full;
   unsigned dim;
 };
 } // namespace
 
-/// What `value` is a reduction of by an `Op`.
+/// Matches `value` as a reduction by one of `Op`.
 template <typename... Op>
 static std::optional<Reduction> getReduction(Value value) {
   auto kernel = value.getDefiningOp<GenericOp>();
@@ -119,7 +120,7 @@ static std::optional<Reduction> getReduction(Value value) {
   return Reduction{kernel, *read, kernel.getMatchingIndexingMap(init)};
 }
 
-/// What `row` is a sum of, if it is read along the dimension that is summed.
+/// Matches `row` as a sum that is broadcast along the dimension that it sums.
 static std::optional<Reduced> getSummed(std::optional<Read> row) {
   auto sum = row ? getReduction<arith::AddFOp>(row->source) : std::nullopt;
   if (!sum || !sum->term.map.isIdentity() || sum->result != row->map)
@@ -129,14 +130,14 @@ static std::optional<Reduced> getSummed(std::optional<Read> row) {
   return Reduced{sum->term.source, reduced.front()};
 }
 
-/// Whether what `reduction` starts from changes nothing in a sum.
+/// Returns true if `reduction` starts from zeros.
 static bool startsFromZero(Value reduction) {
   auto result = cast<OpResult>(reduction);
   auto kernel = cast<GenericOp>(result.getOwner());
   return isZeroFilled(kernel.getDpsInits()[result.getResultNumber()]);
 }
 
-/// Whether everything that depends on `value`, through copies, is `first` or
+/// Returns true if all users of `value`, also of its copies, are `first` or
 /// `second`.
 static bool isReadOnlyBy(Value value, Operation *first, Operation *second) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -168,7 +169,7 @@ struct SumOfPowers {
 };
 } // namespace
 
-/// Whether two reads are of the same elements.
+/// Returns true if two reads are of the same elements.
 static bool isSameRead(Read first, Read second) {
   first = lookThroughCopies(first);
   second = lookThroughCopies(second);
@@ -181,7 +182,8 @@ static bool isSameRead(Read first, Read second) {
   });
 }
 
-/// Whether `row`, read at the positions of `x`, is its maximum over `dim`.
+/// Returns true if `row`, read at the positions of `x`, is its maximum over
+/// `dim`.
 static bool isMaximum(std::optional<Read> row, Read x, unsigned dim) {
   auto max =
       row ? getReduction<arith::MaximumFOp, arith::MaxNumFOp>(row->source)
@@ -246,7 +248,7 @@ struct RaiseSoftmax : OpRewritePattern<GenericOp> {
         !powers->map.isIdentity() || !isReadOnlyBy(sum->powers, op, sum->sum) ||
         sum->x.getType() != op.getResult(0).getType())
       return failure();
-    // What is computed outside of a loop would move into it.
+    // Parts outside of a loop would move into it.
     Operation *parts[] = {sum->maximum, sum->differences.getDefiningOp(),
                           sum->powers.getDefiningOp(), sum->sum};
     if (llvm::any_of(parts, [&](Operation *part) {
@@ -271,8 +273,8 @@ void mlir::remat::populateRaiseSoftmaxPatterns(RewritePatternSet &patterns) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What is found is the same wherever names and borders of regions stand, and
-/// whether equal computations were merged or not.
+/// Works on a plain copy, so that the result depends neither on names and
+/// borders of regions nor on whether equal computations were merged.
 static LogicalResult raiseIn(Operation *function) {
   PlainCopy plain(function);
   DenseSet<Operation *> known;

@@ -110,7 +110,7 @@ FailureOr<RowShape> RowShapes::getLoops(LinalgOp op) const {
                               op.getDpsInitOperand(result.getResultNumber())),
                           *shape)))
         return failure();
-  // What the body picks out of a tensor has to lie in the same row.
+  // Elements that the body extracts from a tensor have to be in the same row.
   WalkResult found = op->walk([&](Operation *scalar) {
     for (OpOperand &operand : scalar->getOpOperands()) {
       const RowShape *shape = get(operand.get());
@@ -136,7 +136,7 @@ FailureOr<RowShape> RowShapes::getLoops(LinalgOp op) const {
   return dims.get();
 }
 
-/// Whether the loops over rows are independent of each other.
+/// Returns true if the loops over rows are parallel.
 static bool isParallelOverRows(LinalgOp op, ArrayRef<RowDim> loops) {
   return llvm::all_of(
       llvm::zip_equal(op.getIteratorTypesArray(), loops), [](auto pair) {
@@ -234,7 +234,7 @@ static RowShape expand(ArrayRef<RowDim> shape, ArrayRef<int64_t> sizes,
   return expanded;
 }
 
-/// What dimensions are after (or, if `backwards`, before) a reshape.
+/// Returns the dimensions after (or, if `backwards`, before) a reshape.
 static FailureOr<RowShape> reshape(Operation *op, ArrayRef<RowDim> shape,
                                    bool backwards) {
   if (auto collapsing = dyn_cast<tensor::CollapseShapeOp>(op)) {
@@ -254,8 +254,8 @@ static FailureOr<RowShape> reshape(Operation *op, ArrayRef<RowDim> shape,
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` computes each element of its results from the same elements of
-/// its operands.
+/// Returns true if `op` computes each element of its results from the same
+/// elements of its operands.
 static bool isElementwise(Operation *op) {
   return (OpTrait::hasElementwiseMappableTraits(op) ||
           isa<StopGradientOp>(op)) &&
@@ -270,7 +270,7 @@ static bool isElementwise(Operation *op) {
          });
 }
 
-/// Whether `slice` has all rows of a source of this shape.
+/// Returns true if `slice` has all rows of a source of this shape.
 static bool keepsRows(tensor::ExtractSliceOp slice, ArrayRef<RowDim> shape) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   auto type = slice.getSourceType();

@@ -16,7 +16,7 @@
 
 namespace mlir::remat {
 
-/// What a dimension says about the number of a row: the row r has the index
+/// The relation of a dimension to the number of a row: the row r has the index
 /// (r % outer) / inner. A column, which all rows have, has outer = inner = 0.
 struct RowDim {
   int64_t outer = 0, inner = 0;
@@ -35,13 +35,14 @@ using RowShape = SmallVector<RowDim>;
 RowShape makeRowDims(ArrayRef<int64_t> sizes);
 
 bool hasRows(ArrayRef<RowDim> shape);
-/// How many elements of a tensor of this shape belong to one row.
+/// Returns the number of elements of a tensor of this shape that belong to one
+/// row.
 int64_t countColumns(Value tensor, ArrayRef<RowDim> shape);
 
-/// What operations make of the rows of their operands.
+/// Infers the shapes of results and operands from each other, by operation.
 class RowShapes {
 public:
-  /// The shape of `value`; none if it is not known to consist of rows.
+  /// Returns the shape of `value`; null if it is not known to consist of rows.
   const RowShape *get(Value value) const {
     auto found = shapes.find(value);
     return found == shapes.end() ? nullptr : &found->second;
@@ -49,27 +50,28 @@ public:
   void set(Value value, RowShape shape) { shapes[value] = std::move(shape); }
   void erase(Value value) { shapes.erase(value); }
 
-  /// Infers the shapes of the results of `op` from those of operands that have
-  /// some. Otherwise says in `reason` what `op` does with the rows.
+  /// Infers the shapes of the results of `op` from those of its operands that
+  /// have one. On failure, sets `reason` to what `op` does with the rows.
   LogicalResult inferResults(Operation *op, std::string &reason);
-  /// Infers from the shape of its result that each row of it is computed from
-  /// the same row of operands.
+  /// Returns true if `op`, whose result has a shape, computes each row of it
+  /// from the same row of its operands.
   bool canComputeByRows(Operation *op) const;
 
-  /// The loops of `op`, of which an operand or a result has a shape.
+  /// Returns the loops of `op`, of which an operand or a result has a shape.
   FailureOr<RowShape> getLoops(linalg::LinalgOp op) const;
-  /// How `op`, whose result or another operand has a shape, reads `operand`.
+  /// Returns the shape by which an operation, whose result or another operand
+  /// has one, reads `operand`.
   FailureOr<RowShape> getRead(OpOperand &operand) const;
-  /// How the body of a kernel that has loops over rows reads a tensor of which
-  /// it picks elements.
+  /// Returns the shape by which the body of a kernel, which has loops over
+  /// rows, reads a tensor that it extracts elements from.
   FailureOr<RowShape> getPicked(tensor::ExtractOp extract) const;
 
 private:
   DenseMap<Value, RowShape> shapes;
 };
 
-/// Whether `op` sums up numbers over all rows and is read by nothing within
-/// them: the sum of each row's numbers can be taken first.
+/// Returns true if `op` is one sum over all rows whose partial sums are not
+/// used: the sum of each row can be taken first.
 bool isSumOverRows(linalg::LinalgOp op, ArrayRef<RowDim> loops);
 
 } // namespace mlir::remat

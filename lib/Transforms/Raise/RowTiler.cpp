@@ -299,8 +299,8 @@ void Tiler::isolate(RegionOp region) {
   }
 }
 
-/// A loop that puts the results of each tile into `wholes`. What is within a
-/// tile is computed again in the backward, whatever the policy of the rest.
+/// Creates a loop that inserts the results of each tile into `wholes`. Tiles
+/// are recomputed in the backward, whatever the policy of the rest.
 scf::ForOp Tiler::createLoop(const TileLoop &tiles, ValueRange wholes) {
   tile = tiles.tile;
   SmallVector<OpResult> results = head.getResults();

@@ -25,8 +25,8 @@ bool mlir::remat::isElementwiseKernel(Operation *op) {
     if (!kernel.getMatchingIndexingMap(&init).isPermutation() ||
         kernel.payloadUsesValueFromOperand(&init))
       return false;
-  // Tables that the body reads are no elements, and a branch is none of the
-  // operations that the derivative of an attention inlines.
+  // A tensor that the body extracts from is not read element by element, and
+  // the derivative of an attention does not inline branches.
   return llvm::all_of(*kernel.getBlock(), [&](Operation &scalar) {
     return scalar.getNumRegions() == 0 && isPure(&scalar) &&
            !isa<tensor::ExtractOp>(scalar);
@@ -59,15 +59,15 @@ ScoreBody::~ScoreBody() { delete block; }
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether all elements of `tensor` are one constant.
+/// Returns true if all elements of `tensor` are one constant.
 static bool isSplat(Value tensor) {
   DenseElementsAttr constant;
   return matchPattern(tensor, m_Constant(&constant)) && constant.isSplat() &&
          isa<FloatType, IntegerType>(constant.getElementType());
 }
 
-/// Appends what the kernel or reshape reads that computes `value` element by
-/// element. Returns whether one does.
+/// Appends the operands of the kernel or reshape that computes `value` element
+/// by element. Returns true if there is one.
 static bool appendElementSources(Value value, SmallVectorImpl<Value> &sources) {
   Operation *op = value.getDefiningOp();
   if (isUnitReshape(op)) {
@@ -122,8 +122,9 @@ int64_t ScoreBody::getSourceBytes(Value value) {
       });
 }
 
-/// What depends on no score is inlined where that reads less than its result: a
-/// mask of positions, a draw, a broadcast.
+/// Returns true if `value`, which does not depend on the scores, is inlined,
+/// since that reads less than `value` has: a mask of positions, a draw, a
+/// broadcast.
 bool ScoreBody::shouldInline(Value value) {
   return getSourceBytes(value) < estimateBytes(value.getType());
 }
@@ -176,7 +177,7 @@ FailureOr<Value> ScoreBody::read(Value tensor, AffineMap map) {
       return failure();
     Value score = block->getArgument(rank);
     Type type = getElementTypeOrSelf(tensor);
-    // What a product is rounded to, its score is, too.
+    // Rounds the score to the type of the product's result.
     value = convert(score, type);
     Value start = cast<LinalgOp>(product).getDpsInits()[0];
     if (!getZeroFilled(start)) {
@@ -322,7 +323,8 @@ ScoreBody::multiplyFactor(Operation *scalar, OpOperand &operand, Value factor,
                                        number == 1 ? zero : one));
 }
 
-/// Whether `map` says nothing but which element of `type` is computed.
+/// Returns true if `map` is the identity on a tensor of `type`, dimensions of
+/// size 1 aside.
 static bool isInPlace(AffineMap map, RankedTensorType type) {
   return llvm::all_of(llvm::enumerate(map.getResults()), [&](auto it) {
     auto dim = dyn_cast<AffineDimExpr>(it.value());
@@ -409,7 +411,7 @@ void ScoreBody::widen(Type type) {
       wide[op.getResult(0)] = builder.create(state)->getResult(0);
     }
   }
-  // What nothing narrow is left of.
+  // Erases narrow operations and conversions that have lost their uses.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
       op.erase();

@@ -1,8 +1,8 @@
 //===- ScoreBody.h - Elementwise kernels as one scalar body -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands between a product and a softmax (scale, bias, masks) and between
-// the softmax and the next product (dropout), inlined into the body of an
+// Kernels between a product and a softmax (scale, bias, masks), and between the
+// softmax and the next product (dropout), are inlined into the body of an
 // attention.
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,12 @@
 
 namespace mlir::remat {
 
-/// Whether `op` computes each element of its results from elements of its
-/// inputs and scalars from around, in any order of dimensions.
+/// Returns true if `op` computes each element of its results from elements of
+/// its inputs and scalars from outside, in any order of dimensions.
 bool isElementwiseKernel(Operation *op);
-/// From the dimensions that `map` selects to those that it selects from: 0 for
-/// what it leaves out. `map` is a projected permutation, perhaps with zeros.
+/// Returns the map from the dimensions that `map` selects to those that it
+/// selects from: 0 for those that it drops. `map` is a projected permutation,
+/// perhaps with zeros.
 AffineMap invertProjection(AffineMap map);
 
 /// Builds the body of a `remat.attention`: maps are those of the dimensions of
@@ -33,18 +34,18 @@ public:
 
   /// The number that the softmax reads, computed from the score.
   FailureOr<Value> buildModifiedScore();
-  /// What the probability is multiplied by where `probabilities`, computed from
-  /// them, is read by `map`: null if that is 1.
+  /// Returns the factor of the probability in `probabilities`, which is
+  /// computed from the softmax and read by `map`: null if that is 1.
   FailureOr<Value> buildFactor(Value probabilities, AffineMap map);
 
-  /// The body that yields these two, which its caller owns. Arguments: an index
-  /// for each of the dimensions `kept` (others are of size 1), the score, the
-  /// operands' elements.
-  /// `widens`: computed in the score's type, without rounding to a narrower one
-  /// in between.
+  /// Returns the body that yields these two, which its caller owns. Arguments:
+  /// an index for each of the dimensions `kept` (others are of size 1), the
+  /// score, the operands' elements. With `widens`, all is computed in the
+  /// score's type, without rounding to a narrower one in between.
   Block *finish(Value score, Value factor, ArrayRef<unsigned> kept,
                 bool widens);
-  /// Tensors of which the body gets elements, and by which maps.
+  /// Tensors whose elements are arguments of the body, and the maps by which
+  /// they are read.
   ArrayRef<Value> getOperands() const { return operands; }
   ArrayRef<AffineMap> getMaps() const { return maps; }
   /// The kernels that are inlined and whose results depend on the score.

@@ -85,13 +85,13 @@ static void splitSum(RewriterBase &rewriter, linalg::GenericOp op,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Smaller logits are no burden.
+/// Smaller logits are not tiled.
 static constexpr int64_t kLargeLogits = 64 << 20;
-/// The bytes of a tile for each of the rows that it has at least.
+/// The bytes of a tile for each row of its minimum.
 static constexpr int64_t kTileBytesOfRow = 128 << 10;
 
-/// Whether `product` makes so much of so little that tiles of it are worth a
-/// second product.
+/// Returns true if `product` is a contraction with a result of floating-point
+/// numbers that has at least `threshold` bytes.
 static bool isLargeProduct(LinalgOp product, int64_t threshold) {
   if (!product.hasPureTensorSemantics() || product.hasDynamicShape() ||
       !linalg::isaContractionOpInterface(product) ||
@@ -119,7 +119,7 @@ public:
   LogicalResult run();
 
 private:
-  /// One that is part of a later one's tiles goes with it.
+  /// Records products that were erased since they are in another one's tiles.
   struct Listener : RewriterBase::ForwardingListener {
     using ForwardingListener::ForwardingListener;
     void notifyOperationErased(Operation *op) override {
@@ -141,7 +141,8 @@ private:
 };
 } // namespace
 
-/// What earlier passes have not seen where names or borders stood.
+/// Merges and simplifies computations of the plain copy that earlier passes
+/// left since names or borders of regions were in between.
 LogicalResult HeadTiler::normalize() {
   Operation *copy = plain.get();
   DominanceInfo dominance(copy);
@@ -183,8 +184,8 @@ LogicalResult HeadTiler::run() {
 void HeadTiler::tile(LinalgOp product) {
   Refusal refusal;
   for (OpOperand *operand : product.getDpsInputOperands()) {
-    // The factor that is as large as the result has more to say in a loop
-    // than all of its tiles save.
+    // Activations as large as the logits: tiles would save less than the loop
+    // costs.
     if (estimateBytes(operand->get().getType()) >=
         estimateBytes(product->getResult(0).getType()))
       continue;
@@ -205,7 +206,7 @@ void HeadTiler::tile(LinalgOp product) {
   remark.attachNote(refusal.op->getLoc()) << "here";
 }
 
-/// How many terms an element of `product` is the sum of.
+/// Returns the number of terms that an element of `product` sums.
 static int64_t countTerms(LinalgOp product) {
   int64_t terms = 1;
   for (auto [size, kind] : llvm::zip_equal(product.getStaticLoopRanges(),
@@ -215,13 +216,13 @@ static int64_t countTerms(LinalgOp product) {
   return terms;
 }
 
-/// How many rows a tile has at most, of the logits that `product` makes; none
-/// if they had better stay whole. Each tile reads the weights, and reads and
-/// writes their gradient, which on a CPU takes a tenth of the time of its
-/// products if it has 128 rows, whether a cache holds the weights or not, and
-/// less if it has more. A tile is live beside that gradient, which is as large
-/// as one of as many rows as there are terms: up to a quarter of it does little
-/// to the peak.
+/// Returns the maximum number of rows in a tile of the result of `product`, or
+/// std::nullopt if the logits had better stay whole. Each tile reads the
+/// weights, and reads and writes their gradient, which on a CPU takes a tenth
+/// of the time of its products if it has 128 rows, whether a cache holds the
+/// weights or not, and less if it has more. A tile is live at the same time as
+/// that gradient, which is as large as a tile with a row for each term of the
+/// product's sums: up to a quarter of it does little to the peak.
 std::optional<int64_t> HeadTiler::chooseMaxRows(LinalgOp product,
                                                 int64_t numRows) {
   int64_t bytes = estimateBytes(product->getResult(0).getType());
@@ -243,7 +244,7 @@ bool HeadTiler::tile(LinalgOp product, OpOperand *activations,
     for (linalg::GenericOp sum : head.getSums())
       splitSum(rewriter, sum, *head.getShapes().getLoops(sum));
     head = LossHead(product, activations);
-    // What is left of the sums reads one number for each row.
+    // The remaining sums read one number for each row.
     if (!head.find(refusal) || !head.getSums().empty())
       return false;
   }
