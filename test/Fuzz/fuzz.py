@@ -32,7 +32,7 @@ from remat.testing.random_families import make_programs  # noqa: E402
 
 SEPARATOR = "\n// -----\n"
 BATCH = 30
-# The training pipeline in steps, of which these passes are the last: mutants of what a step leaves reach the passes behind it.
+# The training pipeline in stages, of which these passes are the last: mutants of a stage's output reach the passes after it.
 ENDS = {"remat-lower-random", "remat-fuse", "remat-differentiate", "remat-materialize", "remat-insert-steps",
         "opt-lower-steps", "remat-schedule", "remat-repeat-at-peak"}
 LAST_STAGES = ["remat-bufferize", "remat-lower-train-step", "remat-lower-to-cpu"]
@@ -56,7 +56,7 @@ OPTIONS = {
     "optimizer": ["#opt.sgd<lr=0.1>", "#opt.adamw<lr=0.1>"],
 }
 PLACE = re.compile(r"((?:lib|include/remat|tools)/[\w/]+\.(?:cpp|h|td)):(\d+)")
-# What the verifier says: behind a pass of ours, of its result.
+# Errors of the verifier: after a pass of ours, its result is invalid.
 INVALID = re.compile(r"error: (.*(?:does not dominate this use|operand #\d+ must be|result #\d+ must be|"
                      r"expects? (?:the )?same type|requires the same|block with no terminator|null operand found|"
                      r"incorrect number of operands|failed to verify).*)")
@@ -167,7 +167,7 @@ class Fuzzer:
         bad = {int(line) for line in re.findall(r"batch\.mlir:(\d+):\d+: error", errors)}
         if len(texts) == 1:
             return texts if status == 0 else []
-        # What has a location of its own, such as loc("layer"), does not tell its line.
+        # An operation with a location of its own, such as loc("layer"), does not tell its line.
         if status not in (0, 1) or errors.count(": error: ") != len(re.findall(r"batch\.mlir:\d+:\d+: error: ", errors)):
             return [t for text in texts for t in self.select_valid([text])]
         good, line = [], 1
@@ -179,7 +179,7 @@ class Fuzzer:
         return good
 
     def derive(self, seed, stages):
-        """What the first stages of the training pipeline make of a module; the module itself where they refuse it."""
+        """Returns the module after the first stages of the training pipeline: as many as succeed, which may be none."""
         for count in range(stages, 0, -1):
             if (seed, count) not in self.derived:
                 path = self.folder / "seed.mlir"

@@ -77,7 +77,7 @@ def replace_one(rng, pattern, text, change):
 
 
 def types_of_values(text):
-    """What the text says about each value's type: the last type of its line, or what stands behind its colon."""
+    """Returns the types of values as the text tells them: the last type on the line of a definition, else the type after a colon."""
     types = {}
     for line in text.split("\n"):
         for name, kind in re.findall(rf"({VALUE.pattern}) ?: ({TYPE.pattern})", line):
@@ -315,7 +315,7 @@ def splice_line(rng, text, donors):
 
 
 def splice_module(rng, text, donors):
-    """Both modules, one behind the other, or inside it."""
+    """Returns both modules, one after the other or nested in it."""
     donor = re.sub(r"@([\w$.]+)", r"@\1_b", rng.choice(donors))
     donor = re.sub(r"#(\w+)(?![\w.])", r"#\1b", donor)
     if rng.random() < 0.2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the Python package share: models, and the same model as a program under mlir-runner."""
+"""Helpers of the tests of the Python package: models, and the same model as a program under mlir-runner."""
 import json
 import os
 import re

@@ -188,7 +188,7 @@ def test_a_read_only_folder(folder):
 
 
 def is_read_again(message=None):
-    """Whether a step that has been kept is read; if not, for the reason in `message`."""
+    """Returns true if a step is read from the cache. Checks that its only warning is `message`, or that it has none."""
     step = remat.mlir.train_step(mlp(), optimizer=SGD)
     assert (message is None) == (not step.warnings) and (message is None or message in str(step.warnings[0]))
     return step._native.is_cached

@@ -90,7 +90,7 @@ def test_memory_is_what_the_program_uses(tmp_path):
     used = report["peak_bytes_by_class"]
     assert (step.memory.parameters, step.memory.optimizer_state) == (used["parameters"], used["optimizer state"])
     assert step.memory.data == used["data"] and step.memory.runtime == used["runtime"] + used["constants"]
-    # What the runtime asked the driver for, to the byte.
+    # The memory that the runtime has allocated from the driver, to the byte.
     assert step.memory.peak == step._native.device_bytes[1] == report["peak_bytes"]
 
 

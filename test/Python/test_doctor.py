@@ -39,7 +39,7 @@ def test_a_checkout_that_is_not_built(tmp_path):
 
 
 def cuda_tools(folder, root=""):
-    """What is said of CUDA's tools, where PATH and environments have none."""
+    """Returns the line about CUDA's tools, where PATH and environments have none."""
     done = run("doctor", PATH=str(folder), VIRTUAL_ENV="", CUDA_ROOT=str(root), CUDA_HOME="", CUDA_PATH="")
     return next(line for line in done.stdout.splitlines() if "target=cuda compiles" in line)
 

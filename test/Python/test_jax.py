@@ -323,7 +323,7 @@ def test_products_of_groups_in_other_dimensions():
 
 
 def test_what_calls_python():
-    """What prints is left out, and said to be; what computes is an error."""
+    """Callbacks that print are left out, with a warning; callbacks that compute are an error."""
     def loss(params, x):
         def layer(h, _):
             jax.debug.print("mean {}", h.mean())

@@ -82,7 +82,7 @@ def test_a_function_chooses_what_is_saved():
     nothing = blocks(policy=remat.checkpoints())
     assert len({op.number for op in asked}) == len(asked) > 20
     assert all(op.bytes > 0 and op.cost > 0 and op.function == "loss" and op.types for op in asked)
-    # What was saved is what it named: the plan says so, in lines of its own.
+    # The plan has lines of their own for values that are saved since the policy names them.
     assert chosen.explain().count("named by the policy") > 0 == nothing.explain().count("named by the policy")
     assert dots.memory.recomputed_ops < chosen.memory.recomputed_ops < nothing.memory.recomputed_ops
     assert run(chosen) == run(dots) == run(nothing)

@@ -31,7 +31,7 @@ def expected():
 
 
 def in_child(function):
-    """What `function` returns, or the exception it raises, in a process forked here; a child that hangs is killed."""
+    """Runs `function` in a forked process, and returns its result or exception; a child that hangs is killed."""
     read, write = os.pipe()
     child = os.fork()
     if not child:

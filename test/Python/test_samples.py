@@ -46,7 +46,7 @@ def run(step, batch):
 
 
 def run_recorded(sample, step):
-    """What one step makes of the recorded batch, as remat.testing.models compares it."""
+    """Runs one step on the recorded batch, and returns its results as remat.testing.models compares them."""
     initial = snapshot(step)
     value = step(*sample.batch(step))
     loss, extras = value if isinstance(value, tuple) else (value, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a step does with good and with bad input."""
+"""Steps with good and with bad input."""
 import fcntl
 import gc
 import os

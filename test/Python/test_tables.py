@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tables of docs/python-torch.md and docs/python-jax.md tell users to write: it compiles and does what they say."""
+"""Code in the tables of docs/python-torch.md and docs/python-jax.md compiles, and does what they say."""
 import re
 
 import numpy as np

@@ -67,7 +67,7 @@ OPTIMIZERS = {
     "adam": lambda p: torch.optim.Adam(p, 0.01, betas=(0.8, 0.99), weight_decay=0.1),
     "adamw": lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1),
     "adafactor": lambda p: torch.optim.Adafactor(p, 0.02),
-    # What has no rule of ours.
+    # Optimizers without a rule of ours.
     "adadelta": lambda p: torch.optim.Adadelta(p, 0.5),
     "adagrad": lambda p: torch.optim.Adagrad(p, 0.1, lr_decay=0.1, initial_accumulator_value=0.1),
     "adamax": lambda p: torch.optim.Adamax(p, 0.01),
@@ -1006,7 +1006,7 @@ def test_gradients_end_where_the_model_says_so(monkeypatch):
     text = export.from_torch(model, inputs, dynamic={"x": {0: "n"}, "token": {0: "n"}}, check=False).text
     assert text.count('"remat.stop_gradient"') == 4 and "stop_gradient_" not in text
 
-    # What would lose them is an error.
+    # A lowering that loses them is an error.
     add_stops = operators.add_stops
 
     def add_stops_that_may_be_inlined(module):

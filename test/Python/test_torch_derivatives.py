@@ -48,7 +48,7 @@ def penalty(net, x):
 
 
 def two_steps(net, x, y):
-    """Meta-learning: the loss behind two updates."""
+    """Meta-learning: the loss after two updates."""
     parameters = dict(net.named_parameters())
     for _ in range(2):
         loss = F.mse_loss(torch.func.functional_call(net, parameters, (x,)), y)

@@ -85,7 +85,7 @@ class Scaled(torch.autograd.Function):
 
 
 class SwiGLU(torch.autograd.Function):
-    """Saves what its products read, and computes the rest again."""
+    """Saves its operands, and recomputes the rest."""
 
     @staticmethod
     def forward(ctx, x, gate, up, down):
@@ -140,7 +140,7 @@ class Best(torch.autograd.Function):
 
 
 class CrossEntropy(torch.autograd.Function):
-    """Of a head, whose logits are computed again."""
+    """The loss of a head, whose logits its backward recomputes."""
 
     @staticmethod
     def forward(ctx, h, w, labels):

@@ -51,7 +51,7 @@ def compare_model(model, make_batch, **options):
 
 
 def logarithm(s, h, t, m):
-    """What is left out is 0, whose logarithm would make each gradient NaN."""
+    """Elements that do not count are 0, whose logarithm would make each gradient NaN."""
     p = torch.relu(h)
     return torch.log(p[p > 0.1]).mean() + torch.sqrt(p[p > 0.1]).sum()
 

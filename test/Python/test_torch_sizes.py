@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Sum(nn.Module):
-    """What two modules make is split into the sizes that only the batch has."""
+    """Adds the results of two modules, each of which is reshaped to sizes that only the batch has."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What forward keeps in Python, rather than in buffers: an error, a warning, or nothing where it is no state; and all is as before."""
+"""Values that forward keeps in Python, rather than in buffers: an error or a warning if they are state. All values are restored."""
 import random
 import warnings
 

@@ -16,7 +16,7 @@ import numpy as np
 from device import Device, compile_module, element, memref, to_bf16
 
 random = np.random.default_rng(0)
-# What a gradient or result may be off by, over the largest, by the type that it is rounded to.
+# The error of a gradient or result that is accepted, relative to the largest element, by the type that it is rounded to.
 TOLERANCE = {"f8": 1e-13, "f4": 2e-6, "f2": 1e-3, "u2": 4e-3}
 # Sums of f32 by tensor cores: their factors of bf16 are scores in two parts, of 16 bits together.
 TOLERANCE_OF_PARTS = 2 ** -17

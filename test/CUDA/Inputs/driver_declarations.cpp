@@ -33,7 +33,7 @@ struct Theirs<Result(Parameters...)> {
   template <> struct Theirs<remat::cuda::name> {                               \
     using Type = ::name;                                                       \
   };
-// Structures behind handles: a pointer to one is a pointer to the other.
+// Structures that handles point to: a pointer to one is a pointer to the other.
 #define HANDLE(name)                                                           \
   template <> struct Theirs<std::remove_pointer_t<remat::cuda::name>> {        \
     using Type = std::remove_pointer_t<::name>;                                \

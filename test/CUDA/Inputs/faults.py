@@ -31,7 +31,7 @@ subprocess.run(["remat-opt", folder / "model.mlir", "--inline", "--remat-train=t
                check=True, stderr=subprocess.DEVNULL)
 native.compile_library(program.read_text(), folder / "program.so")
 
-# What the checkpoint holds after 1, 2 and 3 steps.
+# The contents of the checkpoint after 1, 2 and 3 steps.
 whole = []
 for steps in (1, 2, 3):
     done, checkpoint = run(f"steps{steps}", REMAT_STEPS=str(steps))
@@ -41,7 +41,8 @@ for steps in (1, 2, 3):
 
 
 def fail_at(n):
-    """Whether the run came to its n-th call; raises what is wrong."""
+    """Makes the n-th call of the driver fail. Returns the error of the run, or False if it makes fewer calls; fails if the run or
+    its checkpoint is wrong."""
     done, checkpoint = run(n, REMAT_EMULATOR_FAIL=str(n))
     saved = None
     if checkpoint.exists():

@@ -203,7 +203,7 @@ def add_reductions():
     %s = arith.addf %acc1, %t : f32
     linalg.yield %t, %s : f32, f32""", [x], [np.zeros((40, 64), "f4"), out], [ID2, ID2, ROW], "pr",
             lambda d: [x * x, reduce((x * x).T, out, "along", np.add, -0.0, (4096, 4096) if d else None)], order="along")
-    # Elements that are a multiple of four, in rows that are none; vectors of the inner one of two loops; of a part of each row.
+    # Elements that are a multiple of four, in rows that are not; vectors of the inner one of two loops; of a part of each row.
     for shape in ((12, 5, 7), (3, 29, 8)):
         y, of = normal(*shape), normal(shape[1])
         generic(f"inner_{shape[2]}", "%s = arith.addf %acc0, %x0 : f32\n linalg.yield %s : f32", [y], [of],

@@ -4,7 +4,7 @@ results would be at other places. Of static and of dynamic sizes, on the CPU and
 
     large.py RUNTIME CUDA_RUNTIME CUDA_EMULATOR
 
-Arrays are the host's memory in both cases, as nobody looks at what kernels access.
+Arrays are the host's memory in both cases, since the accesses of kernels are not checked.
 """
 import ctypes
 import mmap

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuBLASLt and cuDNN of versions that nobody asked for; the rest is the emulated ones'.
+// cuBLASLt and cuDNN of versions that are not supported; the rest is the emulated ones'.
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Python says of a step that cannot be made here, or that cannot run: refused.py MODEL.mlir"""
+"""Prints Python's error for a step that cannot be made here, or that cannot run: refused.py MODEL.mlir"""
 import sys
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What changes from step to step arrives in a replayed graph; runs go on where others ended, on either target.
+"""Values that change from step to step reach a replayed graph; runs resume where others ended, on either target.
 
     replay.py FOLDER MODEL.mlir
 

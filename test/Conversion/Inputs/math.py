@@ -40,7 +40,7 @@ func.func @{name}_{size}(%x : memref<{size}xf32>, %y : memref<{size}xf32>) attri
 
 
 def measure(bounds, form="", pipeline=("--remat-lower-to-cpu",)):
-    """Whether an error is above its bound."""
+    """Returns true if an error is above its bound."""
     library = compiler.compile("\n".join(function(n, s) for n in bounds for s in (SIZE, 1)), sys.argv[1], pipeline)
     failed = False
     for name, bound in bounds.items():

@@ -55,7 +55,7 @@ func.func @doubles(%x : memref<{M // 2}x{N}xf64>, %y : memref<{M // 2}x{N}xf64>)
 
 
 def allocate(shape, dtype, offset):
-    """An array that begins `offset` bytes behind the beginning of a cache line, and the memory around it."""
+    """Returns an array that begins `offset` bytes after the start of a cache line, the memory around it, and where it is there."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.full(size + 256, 77, np.uint8)
     start = -memory.ctypes.data % 64 + 64 + offset

@@ -4,7 +4,7 @@
     snippets.py PAGE
 
 A block ```mlir NAME or ```python NAME becomes the file NAME (without a name it is only shown); a block ```sh is run by bash
-and must succeed, or, if its first line is `# fails`, must not; a block ```text behind it shows lines of its
+and must succeed, or, if its first line is `# fails`, must not; a block ```text after it shows lines of its
 output in their order, where `...` stands for any text.
 """
 import os

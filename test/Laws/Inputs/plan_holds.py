@@ -40,7 +40,7 @@ def read_bytes(tables, function, heading, decision):
 
 
 def check(name, arguments, options):
-    """(what is wrong or None, values saved, values made again)"""
+    """Returns (what is wrong or None, number of saved values, number of recomputed values)."""
     plan, problem = run(*arguments, f"--remat-explain={options}")
     if problem:
         return f"{name}: {problem}", 0, 0

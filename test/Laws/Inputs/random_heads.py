@@ -49,7 +49,7 @@ class Head:
                   for name, shape in self.data_shapes.items()}
         return arrays | {"labels": rng.integers(0, self.columns, EXAMPLES * self.rows).astype(np.int32)}
 
-    # What steps read ---------------------------------------------------------------------------------------------
+    # Operands of steps -------------------------------------------------------------------------------------------
 
     def parameter(self, shape):
         known = [v for v in self.parameters.values() if v.shape == tuple(shape)]

@@ -91,7 +91,7 @@ class Model:
     def without_regions(self):
         return Model(self.seed, self.skip, plain=True, vectors=self.with_vectors, stacks=self.with_stacks)
 
-    # What the step takes -----------------------------------------------------------------------------------------
+    # Arguments of the step ---------------------------------------------------------------------------------------
 
     def argument(self, kind, name, shape, initial):
         """Declares a parameter or a state; it is part of the program if a layer that stays reads it."""
@@ -269,7 +269,7 @@ class Model:
         return Layer(emit, [w, made])
 
     def repeated(self, _):
-        """What every such layer computes again, and reads by a product or by a kernel."""
+        """A value of a shared weight that each such layer computes for itself, and uses in a product or in a kernel."""
         w, how = self.shared(), self.random.choice(["sine", "normalized"])
         by_product, name = self.random.random() < 0.6, self.random.choice(["n", None])
 
@@ -579,7 +579,7 @@ class Model:
         states = ["rng"] if self.explicit_state else []
         return Layer(emit, states, states)
 
-    # What holds layers -------------------------------------------------------------------------------------------
+    # Layers that contain layers ----------------------------------------------------------------------------------
 
     def residual(self, depth):
         inner = self.layers(depth)

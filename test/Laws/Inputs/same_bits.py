@@ -34,7 +34,7 @@ from wide_oracle import check_gradients
 STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
 MODES = "eager", "deferred"
-# What stands for a number of threads on a device.
+# On a device, variants differ in the size of blocks in place of the number of threads.
 BLOCK_SIZES = {1: 256, 2: 64}
 ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
                "ops=linalg.generic policy=nothing_saveable", "ops=linalg.generic name=some")
@@ -85,7 +85,7 @@ def variants(model, seed, every):
 
 
 def train(program, threads, **options):
-    """What the program computes and measures; in place of that, where it says that a model diverges, its words."""
+    """Returns the program's results and measurements. If it reports that the model diverges, returns that message and None."""
     try:
         *result, measured = program.train(STEPS, threads, **options)
     except Failure as failure:
@@ -258,7 +258,7 @@ def make_model(seed, skip, options):
 
 
 def failure_of(seed, skip, options, diverged=None):
-    """What is wrong; adds the seed of a model that diverges to `diverged`."""
+    """Returns what is wrong, or None; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
         model = make_model(seed, skip, options)
         try:

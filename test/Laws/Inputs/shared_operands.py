@@ -120,7 +120,7 @@ def attention(*templates, start, after, before=""):
 
 
 def reduction(combiner):
-    """What a chain leads to is reduced over rows, and read beside the result."""
+    """The last value of a chain is reduced over rows, and read together with the result."""
     return tensors("{t} = math.sin {v} : tensor<8x8xf32>", "{k} = arith.maximumf {t}, {v} : tensor<8x8xf32>", end=f"""
   %rows = tensor.empty() : tensor<8xf32>
   %init = linalg.fill ins(%zero : f32) outs(%rows : tensor<8xf32>) -> tensor<8xf32>

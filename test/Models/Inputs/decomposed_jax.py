@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What StableHLO's way to linalg lacks: decomposed_jax.py FOLDER exports a loss of cumulative sums, sorts and scatters."""
+"""Operations that StableHLO's lowering to linalg lacks: decomposed_jax.py FOLDER exports a loss of cumulative sums, sorts and scatters."""
 import sys
 
 import jax

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch-mlir alone would lose or leave: left_by_torch.py FOLDER exports a module with all of it."""
+"""Features that torch-mlir alone would lose, or not lower: left_by_torch.py FOLDER exports a module with all of them."""
 import sys
 
 import torch

@@ -54,7 +54,7 @@ def write(path, arrays):
 
 
 def error_of(action):
-    """What the runtime prints before it exits with 1, in a child process."""
+    """Runs `action` in a child process, and returns the one line that the runtime prints before it exits with 1."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -146,7 +146,7 @@ for bad in ("", "{", "{}", "{'shape': (2, 3)}", good_header.replace("(2, 3)", "(
     open("header.npy", "wb").write(with_header(bad))
     expect_error("header.npy: ", "header.npy", "")
 
-# What nobody reads may be anything.
+# Arrays that are not read may be of any kind.
 np.savez("mixed.npz", strings=np.array(["a", "b"]), objects=np.array([1, None], object), fortran=np.asfortranarray(x), x=x)
 with zipfile.ZipFile("mixed.npz", "a", zipfile.ZIP_LZMA) as archive:
     archive.writestr("readme.txt", "no array at all")

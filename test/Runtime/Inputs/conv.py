@@ -142,7 +142,7 @@ for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
             found = []
             for threads in (1, 2):
                 runtime.set_threads(threads)
-                # What the results held before must not matter.
+                # Results must not depend on their previous contents.
                 y, dx, dw = (np.full_like(v, np.nan) for v in (ct, a, b))
                 call(f"conv_{rank}d{layout}", a, b, y, *window)
                 call(f"conv_{rank}d{layout}_backward_data", ct, b, dx, *window)

@@ -84,7 +84,7 @@ for stop in (1, 4, 13):
     assert read("log") == whole_log or stop % 5
 print("resumes bitwise", flush=True)
 
-# What a log holds of the steps before the checkpoint is never away, also if nothing more is logged.
+# A log keeps the steps before the checkpoint, also if a resumed run logs no more.
 os.remove("run.npz")
 run(steps=13, log="log", log_every=1)
 before = read("log")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a compiled main does, by hand: w += step, loss = w[0]; results are handed over by value or by address."""
+"""Calls the runtime as a compiled main does: w += step, loss = w[0]; results are passed by value or by address."""
 import ctypes
 import os
 import sys

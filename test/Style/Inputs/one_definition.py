@@ -2,7 +2,7 @@
 """Types that two files define under one name, and statistics of passes: one_definition.py SOURCE.
 
 Of the inline members of such types the linker keeps one, for objects of both. And statistics have no storage in an MLIR without
-assertions, which a build with assertions takes for granted: its passes would count in memory that nobody set.
+assertions, which a build with assertions takes for granted: its passes would count in uninitialized memory.
 """
 
 import re

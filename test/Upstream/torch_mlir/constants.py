@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What torch-mlir folds to other numbers: python/remat/torch/workarounds/constants.py. A function of it may go when the lines that its
-name stands above are other ones."""
+"""Operations that torch-mlir folds to wrong constants. A function of python/remat/torch/workarounds/constants.py is obsolete when
+the CHECK lines below its name fail."""
 # RUN: %python %s | FileCheck %s
 # RUN: not --crash %python %s crash
 import sys

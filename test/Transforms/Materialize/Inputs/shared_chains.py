@@ -7,7 +7,7 @@ import sys
 
 
 def indices(n):
-    """Index arithmetic in a loop: the backward computes it again instead of reading a tape."""
+    """Index arithmetic in a loop: the backward recomputes it instead of reading a tape."""
     print("""\
 func.func @shared_indices(%x: f32, %ct: f32) -> (f32, f32) {
   %c0 = arith.constant 0 : index

@@ -26,13 +26,13 @@ EXTRACT = f"  %o{{i}} = tensor.extract_slice %v{{last}}[0, {{at}}] [4, 8] [1, 1]
 function("filled", f"  %s{{i}} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT)
 function("added_to", EXTRACT + f"  %s{{i}} = linalg.add ins(%w, %o{{i}} : {SLICE}, {SLICE}) outs(%o{{i}} : {SLICE}) -> {SLICE}\n"
          + INSERT)
-# What was there is read when it has been overwritten.
+# A slice's value before its insertion is used after it.
 function("read_late", EXTRACT + f"  %s{{i}} = linalg.fill ins(%z : f32) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
          + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %o{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
          before=f"  %r0 = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n",
          after=f"  %c0 = arith.constant 0 : index\n  %used = tensor.extract %r{COUNT}[%c0, %c0] : {SLICE}\n"
                "  call @use(%used) : (f32) -> ()\n")
-# What is inserted is read behind it, where others overwrite it and where none do.
+# An inserted value is used after its insertion, with others that overwrite it and without.
 for name, disjoint in ("inserted_and_read", False), ("concatenated_and_read", True):
     function(name, f"  %s{{i}} = linalg.exp ins(%w : {SLICE}) outs(%e : {SLICE}) -> {SLICE}\n" + INSERT
              + f"\n  %r{{i}} = linalg.add ins(%r{{last}}, %s{{i}} : {SLICE}, {SLICE}) outs(%e : {SLICE}) -> {SLICE}",
