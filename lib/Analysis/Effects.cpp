@@ -7,6 +7,16 @@
 using namespace mlir;
 using namespace mlir::remat;
 
+bool mlir::remat::hasNoEffectButAllocation(Operation *op) {
+  if (isMemoryEffectFree(op))
+    return true;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const auto &effect) {
+           return isa<MemoryEffects::Allocate>(effect.getEffect());
+         });
+}
+
 bool Effects::isPureFunction(func::FuncOp function) {
   if (impureFunctions.contains(function))
     return false;

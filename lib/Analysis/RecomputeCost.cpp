@@ -66,14 +66,15 @@ bool mlir::remat::isGenerator(Operation *op) {
 }
 
 bool mlir::remat::isFree(Operation *op) {
+  if (isEmptyTensor(op))
+    return true;
   if (isa<NameOp, BarrierOp, TapeReadOp>(op) || !isMemoryEffectFree(op))
     return false;
   if (auto cost = dyn_cast<RecomputeCostOpInterface>(op))
     return cost.getRecomputeCost() == 0;
   if (auto fill = dyn_cast<linalg::FillOp>(op))
-    return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
-  if (isa<tensor::EmptyOp, tensor::SplatOp>(op) ||
-      op->hasTrait<OpTrait::ConstantLike>())
+    return isEmptyTensor(fill.getOutputs()[0]);
+  if (isa<tensor::SplatOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
     return true;
   auto isNumber = [](Type type) { return !isa<ShapedType>(type); };
   return (isa<RngInitOp, RngFoldInOp, PhiloxOp>(op) ||

@@ -70,6 +70,18 @@ struct TapeReadBounds : BoundsFor<TapeReadBounds, TapeReadOp> {
                                    ValueBoundsConstraintSet &bounds) const {}
 };
 
+struct DestinationBounds : BoundsFor<DestinationBounds, DestinationOp> {
+  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
+                                       ValueBoundsConstraintSet &bounds) const {
+    auto destination = cast<DestinationOp>(op);
+    auto type = cast<RankedTensorType>(destination.getType());
+    if (type.isDynamicDim(dim))
+      bounds.bound(value)[dim] ==
+          bounds.getExpr(
+              destination.getDynamicSizes()[type.getDynamicDimIndex(dim)]);
+  }
+};
+
 /// The sum of the parts' sizes, in the dimension in which they stand in a row.
 struct ConcatBounds : BoundsFor<ConcatBounds, tensor::ConcatOp> {
   void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
@@ -90,6 +102,7 @@ struct ConcatBounds : BoundsFor<ConcatBounds, tensor::ConcatOp> {
 void mlir::remat::registerShapeBounds(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *dialect) {
     BarrierOp::attachInterface<BarrierBounds>(*context);
+    DestinationOp::attachInterface<DestinationBounds>(*context);
     NameOp::attachInterface<IdentityBounds<NameOp>>(*context);
     RegionOp::attachInterface<RegionBounds>(*context);
     StopGradientOp::attachInterface<IdentityBounds<StopGradientOp>>(*context);

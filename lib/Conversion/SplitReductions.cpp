@@ -134,7 +134,7 @@ static bool moveDestination(Value value, Operation *place) {
   if (isAvailableAt(value, place))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!isa<tensor::EmptyOp, linalg::FillOp>(op) &&
+  if (!isEmptyTensor(op) && !isa<linalg::FillOp>(op) &&
       !op->hasTrait<OpTrait::ConstantLike>())
     return false;
   if (!llvm::all_of(op->getOperands(),

@@ -13,7 +13,7 @@
 // RUN: FileCheck %s --check-prefix=LESS < %t.less.mlir
 // RUN: remat-opt %t.less.mlir --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS
 // LESS-LABEL: func.func @step
-// LESS: %[[AGAIN:.*]]:2 = remat.barrier %{{.*}}, %{{.*}} after %{{.*}} {remat.repeated}
+// LESS: %[[AGAIN:.*]]:2 = remat.barrier %{{.*}}, %{{.*}} after %{{.*}} repeated
 // LESS: linalg.matmul {{.*}}remat.phase = "recompute"{{.*}} ins(%[[AGAIN]]#0, %[[AGAIN]]#1
 // FITS: arena (exact peak) 98304{{$}}
 // FITS: 2 recomputed operations

@@ -13,6 +13,11 @@
 
 namespace mlir::remat {
 
+/// Returns true if running `op` does nothing besides computing its results but
+/// to allocate memory for them: it has no effects, or it, or operations inside
+/// of it, are destinations.
+bool hasNoEffectButAllocation(Operation *op);
+
 /// Purity across calls. A function without a body is pure if it says so by the
 /// unit attribute `remat.pure`.
 class Effects {

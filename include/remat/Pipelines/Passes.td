@@ -36,7 +36,7 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
 
     In: flat functions on tensors after `remat-schedule`, whose kernels are final. Out:
     the same in another order, with operations that are recomputed. Each of these reads
-    through a `remat.barrier {remat.repeated}`, so that nothing merges it with its
+    through a `remat.barrier repeated`, so that nothing merges it with its
     first run. Values do not change, and no bit of them.
 
     `budget` is a number of bytes with a unit (`500MiB`, `1.5GB`), or a fraction of

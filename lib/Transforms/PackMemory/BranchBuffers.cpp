@@ -13,6 +13,8 @@
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -99,7 +101,7 @@ static Value getOuterBuffer(Value value, Operation *op) {
     if (!value)
       return {};
   }
-  return value.getDefiningOp<tensor::EmptyOp>() ? Value() : value;
+  return isEmptyTensor(value) ? Value() : value;
 }
 
 /// Whether `user`, outside `op`, may run after it.
@@ -200,7 +202,7 @@ static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
     return false;
   while (auto result = dyn_cast_or_null<OpResult>(value)) {
     if (!result.hasOneUse())
-      return !result.getDefiningOp<tensor::EmptyOp>();
+      return !isEmptyTensor(result);
     value = getBufferSource(result);
   }
   return false;

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Upstream's pass analyzes the whole module, which takes as long as
-// bufferization itself, before it looks for something to do.
+// bufferization itself, before it looks for something to do, and it looks for
+// tensor.empty, which CSE would merge after it.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Passes.h"
+#include "remat/Transforms/Schedule/Destination.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -45,7 +48,22 @@ bool mayStartEmpty(Value value, DenseSet<Value> &seen) {
 Operation *getStart(Value value) {
   while (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
     value = op.getTiedOpOperand(cast<OpResult>(value))->get();
-  return value.getDefiningOp<tensor::EmptyOp>();
+  Operation *op = value.getDefiningOp();
+  return isEmptyTensor(op) ? op : nullptr;
+}
+
+/// Makes the `tensor.empty`s that upstream looks for of destinations.
+void replaceDestinations(Operation *root) {
+  root->walk([](DestinationOp destination) {
+    OpBuilder builder(destination);
+    auto empty =
+        tensor::EmptyOp::create(builder, destination.getLoc(),
+                                cast<RankedTensorType>(destination.getType()),
+                                destination.getDynamicSizes());
+    empty->setDiscardableAttrs(destination->getDiscardableAttrDictionary());
+    destination->replaceAllUsesWith(empty);
+    destination.erase();
+  });
 }
 
 /// Puts tensors that start empty or filled, for others to be inserted into, in
@@ -78,8 +96,7 @@ void hoistDestinations(Block &block) {
       moved.push_back(fill);
       destination = fill.output().getDefiningOp();
     }
-    if (!isa_and_nonnull<tensor::EmptyOp>(destination) ||
-        destination->getNumOperands() != 0)
+    if (!isEmptyTensor(destination) || destination->getNumOperands() != 0)
       continue;
     moved.push_back(destination);
     if (!llvm::all_of(moved, [&](Operation *op) {
@@ -109,9 +126,11 @@ struct EliminateEmptyTensorsPass
     if (!found.wasInterrupted())
       return markAllAnalysesPreserved();
     getOperation().walk([](Block *block) { hoistDestinations(*block); });
+    replaceDestinations(getOperation());
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    replaceEmptyTensors(getOperation());
   }
 };
 

@@ -52,7 +52,7 @@ static void readResource(arith::ConstantOp op) {
 static void foldUndefined(arith::SelectOp op) {
   for (auto [value, other] : {std::pair(op.getTrueValue(), op.getFalseValue()),
                               std::pair(op.getFalseValue(), op.getTrueValue())})
-    if (value.getDefiningOp<tensor::EmptyOp>()) {
+    if (isEmptyTensor(value)) {
       op.replaceAllUsesWith(other);
       return op.erase();
     }
@@ -154,7 +154,7 @@ static void dropBarrier(BarrierOp op) {
 static bool startsEmpty(Value value) {
   while (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
     value = op.getTiedOpOperand(cast<OpResult>(value))->get();
-  return static_cast<bool>(value.getDefiningOp<tensor::EmptyOp>());
+  return isEmptyTensor(value);
 }
 
 /// Whether `op`, which reads `value` through `map` only, is the last operation
@@ -183,7 +183,7 @@ static void computeResultsInPlace(func::ReturnOp op) {
         kernel.getDpsInitOperand(cast<OpResult>(value).getResultNumber());
     AffineMap map = kernel.getMatchingIndexingMap(init);
     if (!map.isPermutation() || kernel.payloadUsesValueFromOperand(init) ||
-        !init->get().getDefiningOp<tensor::EmptyOp>())
+        !isEmptyTensor(init->get()))
       continue;
     for (OpOperand *input : kernel.getDpsInputOperands()) {
       Value operand = input->get();

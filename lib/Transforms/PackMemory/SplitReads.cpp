@@ -12,6 +12,8 @@
 
 #include "Buffers.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,7 +29,7 @@ static constexpr unsigned kGroupSize = 32;
 /// buffer.
 static bool ownsBuffer(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
-    if (isa<tensor::EmptyOp, arith::ConstantOp>(result.getOwner()))
+    if (isEmptyTensor(result) || isa<arith::ConstantOp>(result.getOwner()))
       return true;
     auto op = dyn_cast<linalg::LinalgOp>(result.getOwner());
     if (!op || !op.hasPureTensorSemantics())

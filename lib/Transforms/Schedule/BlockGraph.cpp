@@ -6,6 +6,7 @@
 
 #include "BlockGraph.h"
 
+#include "remat/Analysis/Effects.h"
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -27,7 +28,7 @@ static int64_t getBytes(Type type) {
 
 /// Whether `op` is a destination that should stay with the one that writes it.
 static bool isDestinationOnly(Operation *op) {
-  return isa<tensor::EmptyOp, linalg::FillOp>(op) && op->hasOneUse();
+  return (isEmptyTensor(op) || isa<linalg::FillOp>(op)) && op->hasOneUse();
 }
 
 SmallVector<Value> BlockGraph::getUsedValues(Operation *op) {
@@ -87,7 +88,7 @@ void BlockGraph::makeNodes(Block &block) {
     Node node;
     node.ops = std::move(ops);
     node.isPure =
-        isMemoryEffectFree(&op) && !op.hasTrait<OpTrait::IsTerminator>();
+        hasNoEffectButAllocation(&op) && !op.hasTrait<OpTrait::IsTerminator>();
     nodes.push_back(std::move(node));
   }
 }
@@ -100,8 +101,7 @@ unsigned BlockGraph::getOrCreateBuffer(Value value) {
 }
 
 void BlockGraph::use(unsigned node, Value value) {
-  if (!isa<TensorType>(value.getType()) ||
-      value.getDefiningOp<tensor::EmptyOp>())
+  if (!isa<TensorType>(value.getType()) || isEmptyTensor(value))
     return;
   unsigned buffer = getOrCreateBuffer(value);
   if (!llvm::is_contained(nodes[node].buffers, buffer))
@@ -138,10 +138,10 @@ void BlockGraph::addBuffers(unsigned index) {
           writtenBuffers[index].push_back(getOrCreateBuffer(operand));
     bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
     for (OpResult result : op->getOpResults()) {
-      if (!isa<TensorType>(result.getType()) || isa<tensor::EmptyOp>(op))
+      if (!isa<TensorType>(result.getType()) || isEmptyTensor(op))
         continue;
       Value destination = getDestination(result);
-      if (destination && destination.getDefiningOp<tensor::EmptyOp>())
+      if (destination && isEmptyTensor(destination))
         destination = {};
       Value viewed = getViewedTensor(result);
       if (Value source = destination ? destination : viewed) {

@@ -76,3 +76,17 @@ Value remat::getBufferSource(OpResult value) {
   Value destination = getDestination(value);
   return destination ? destination : getViewedTensor(value);
 }
+
+bool remat::replaceEmptyTensors(Operation *root) {
+  bool changed = false;
+  root->walk([&](tensor::EmptyOp empty) {
+    OpBuilder builder(empty);
+    auto destination = DestinationOp::create(
+        builder, empty.getLoc(), empty.getType(), empty.getDynamicSizes());
+    destination->setDiscardableAttrs(empty->getDiscardableAttrDictionary());
+    empty.replaceAllUsesWith(destination.getResult());
+    empty.erase();
+    changed = true;
+  });
+  return changed;
+}

@@ -81,7 +81,7 @@ static DestinationStyleOpInterface getRepeatable(const Node &node,
       picksElements(op))
     return {};
   Operation *destination = op.getDpsInits()[0].getDefiningOp();
-  bool isDestination = isa_and_nonnull<tensor::EmptyOp>(destination) ||
+  bool isDestination = isEmptyTensor(destination) ||
                        (isa_and_nonnull<linalg::FillOp>(destination) &&
                         llvm::is_contained(node.ops, destination));
   return isDestination && (products || isElementwise(op))
@@ -219,8 +219,7 @@ static Value getLatest(Operation *op, Operation *place,
   for (Value operand : op->getOperands()) {
     Operation *definition = operand.getDefiningOp();
     if (!definition || definition->getBlock() != place->getBlock() ||
-        !definition->isBeforeInBlock(place) ||
-        isa<tensor::EmptyOp>(definition) ||
+        !definition->isBeforeInBlock(place) || isEmptyTensor(definition) ||
         definition->hasTrait<OpTrait::ConstantLike>() ||
         llvm::is_contained(except, operand))
       continue;
@@ -293,8 +292,8 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
   // Otherwise it would be the same computation as the first one.
   Value latest = getLatest(reader.back(), place, values);
   auto barrier = BarrierOp::create(builder, loc, inputs.getArrayRef(),
-                                   latest ? ValueRange(latest) : ValueRange());
-  barrier->setAttr(RematDialect::getRepeatedAttrName(), builder.getUnitAttr());
+                                   latest ? ValueRange(latest) : ValueRange(),
+                                   /*repeated=*/true);
   mapping.map(inputs.getArrayRef(), barrier.getResults());
   repetition.ops.push_back(barrier);
   std::function<void(Value)> viewAgain = [&](Value value) {
@@ -350,7 +349,8 @@ public:
   bool run() {
     for (Operation &op : block) {
       // All that may be done was done before.
-      if (op.hasAttr(RematDialect::getRepeatedAttrName()))
+      if (auto barrier = dyn_cast<BarrierOp>(op);
+          barrier && barrier.getRepeated())
         return false;
       time += estimateTime(&op);
     }

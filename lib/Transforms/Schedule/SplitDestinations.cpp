@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Schedule/Destination.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,13 +20,14 @@ namespace mlir::remat {
 
 namespace {
 
-/// Whether `op` gives a tensor whose computation is cheaper than keeping it.
+/// Returns true if `op` makes a tensor whose computation is cheaper than
+/// keeping it.
 bool isCheapDestination(Operation *op) {
-  if (isa<tensor::EmptyOp>(op))
+  if (isEmptyTensor(op))
     return true;
   auto fill = dyn_cast<linalg::FillOp>(op);
   return fill && fill.getNumResults() == 1 &&
-         fill.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+         isEmptyTensor(fill.getDpsInits()[0]);
 }
 
 /// Whether `use` writes into the tensor, or places it in another one, where a
@@ -65,7 +67,7 @@ bool releaseEmptyTensors(BarrierOp barrier) {
   SmallVector<OpResult> results;
   for (OpResult result : barrier->getOpResults()) {
     Value value = barrier.getValues()[result.getResultNumber()];
-    if (value.getDefiningOp<tensor::EmptyOp>()) {
+    if (isEmptyTensor(value)) {
       result.replaceAllUsesWith(value);
       continue;
     }
@@ -77,7 +79,7 @@ bool releaseEmptyTensors(BarrierOp barrier) {
   if (!values.empty()) {
     OpBuilder builder(barrier);
     auto rest = BarrierOp::create(builder, barrier.getLoc(), values,
-                                  barrier.getAfter());
+                                  barrier.getAfter(), barrier.getRepeated());
     rest->setDiscardableAttrs(barrier->getDiscardableAttrDictionary());
     for (auto [result, replacement] : llvm::zip(results, rest.getResults()))
       result.replaceAllUsesWith(replacement);
@@ -95,12 +97,13 @@ struct SplitDestinationsPass
     SmallVector<Operation *> fills, empties;
     getOperation()->walk([&](Operation *op) {
       if (isCheapDestination(op))
-        (isa<tensor::EmptyOp>(op) ? empties : fills).push_back(op);
+        (isEmptyTensor(op) ? empties : fills).push_back(op);
     });
     // Fills first: each copy then asks for an empty tensor of its own.
     for (ArrayRef<Operation *> destinations : {fills, empties})
       for (Operation *destination : destinations)
         changed |= splitDestination(destination);
+    changed |= replaceEmptyTensors(getOperation());
     if (!changed)
       markAllAnalysesPreserved();
   }

@@ -93,11 +93,12 @@ private:
 /// Returns true if `op` is made where it is used: it computes nothing in memory
 /// and reads nothing of it.
 static bool isMadeAtUse(Operation *op) {
+  if (isEmptyTensor(op))
+    return true;
   if (!isMemoryEffectFree(op) || op->hasTrait<OpTrait::IsTerminator>() ||
       op->getNumRegions() != 0)
     return false;
-  if (isa<BarrierOp, tensor::EmptyOp>(op) ||
-      op->hasTrait<OpTrait::ConstantLike>())
+  if (isa<BarrierOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
     return true;
   bool readsTensor =
       llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);
@@ -353,8 +354,8 @@ void StepPlan::runAgain(unsigned node) {
     now.insert(mapping.lookup(value));
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   auto barrier = BarrierOp::create(builder, ops.back()->getLoc(),
-                                   now.getArrayRef(), ValueRange(last));
-  barrier->setAttr(RematDialect::getRepeatedAttrName(), builder.getUnitAttr());
+                                   now.getArrayRef(), ValueRange(last),
+                                   /*repeated=*/true);
   for (Value value : read) {
     const auto *it = llvm::find(now, mapping.lookup(value));
     mapping.map(value, barrier.getResult(it - now.begin()));

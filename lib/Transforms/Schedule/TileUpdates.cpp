@@ -207,7 +207,7 @@ static LogicalResult tileUpdate(RewriterBase &rewriter, ProductUpdate pair,
   rewriter.replaceOp(pair.update, results);
   Operation *unused = pair.product;
   while (unused && unused->use_empty()) {
-    Value destination = isa<tensor::EmptyOp>(unused)
+    Value destination = isEmptyTensor(unused)
                             ? Value()
                             : cast<LinalgOp>(unused).getDpsInits().front();
     rewriter.eraseOp(unused);

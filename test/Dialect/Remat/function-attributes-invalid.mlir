@@ -68,14 +68,6 @@ func.func @phase_that_does_not_exist(%x: f32) -> f32 {
 
 // -----
 
-func.func @repeated(%x: f32) -> f32 {
-  // expected-error @+1 {{'remat.repeated' is an attribute of remat.barrier}}
-  %y = math.sin %x {remat.repeated} : f32
-  return %y : f32
-}
-
-// -----
-
 func.func @workspace_of_no_size(%x: f32) -> f32 {
   // expected-error @+1 {{'remat.workspace_bytes' must be an i64 of at least 0, but got -8 : i64}}
   %y = math.sin %x {remat.workspace_bytes = -8 : i64} : f32

@@ -3,12 +3,12 @@
 // What tensors are inserted into is filled before they are computed, in it, each
 // as if it were alone.
 // CHECK-LABEL: func.func @filled(
-// CHECK: %[[WIDE:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK: %[[WIDE:.*]] = remat.destination() : tensor<8xf32>
 // CHECK-NEXT: %[[ZEROS:.*]] = linalg.fill {{.*}} outs(%[[WIDE]]
 // CHECK-NEXT: %[[PLACE:.*]] = tensor.extract_slice %[[ZEROS]][0] [4] [1]
 // CHECK: %[[A:.*]] = linalg.exp {{.*}} outs(%[[PLACE]]
 // CHECK-NEXT: tensor.insert_slice %[[A]] into %[[ZEROS]]
-// CHECK: %[[WIDE:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK: %[[WIDE:.*]] = remat.destination() : tensor<8xf32>
 // CHECK-NEXT: %[[ONES:.*]] = linalg.fill {{.*}} outs(%[[WIDE]]
 // CHECK-NEXT: %[[PLACE:.*]] = tensor.extract_slice %[[ONES]][2] [4] [1]
 // CHECK: %[[B:.*]] = linalg.log {{.*}} outs(%[[PLACE]]

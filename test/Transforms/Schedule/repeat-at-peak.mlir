@@ -19,7 +19,7 @@
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} ins(%[[X]] :
 // CHECK: %[[H:.*]] = linalg.matmul ins(%[[N]],
 // CHECK: %[[B:.*]] = linalg.generic {{.*}} ins(%[[H]],
-// CHECK: %[[X1:.*]] = remat.barrier %[[X]] after %[[B]] {remat.repeated}
+// CHECK: %[[X1:.*]] = remat.barrier %[[X]] after %[[B]] repeated
 // CHECK: %[[N1:.*]] = linalg.generic {{.*}} ins(%[[X1]] : {{.*}} attrs = {{.*}}remat.phase = "recompute"
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: arith.mulf
@@ -61,7 +61,7 @@ func.func @waits_out_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>,
 // CHECK: linalg.fill {{.*}}tensor<128x2048xf32>
 // CHECK: %[[Y:.*]] = linalg.exp
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tensor<512x2048xf32>) outs
-// CHECK: remat.barrier %[[Y]] after %[[B]] {remat.repeated}
+// CHECK: remat.barrier %[[Y]] after %[[B]] repeated
 func.func @behind_the_destination(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>) -> (tensor<512x128xf32>, tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32
   %ew = tensor.empty() : tensor<128x2048xf32>
@@ -405,7 +405,7 @@ func.func @must_not_repeat_without_gain(%x: tensor<512x128xf32>, %w: tensor<128x
 // CHECK: linalg.matmul ins(%[[X]], %[[W]]
 // CHECK: linalg.exp
 // CHECK: %[[R:.*]] = linalg.generic
-// CHECK: %[[B:.*]]:2 = remat.barrier %[[X]], %[[W]] after %[[R]] {remat.repeated}
+// CHECK: %[[B:.*]]:2 = remat.barrier %[[X]], %[[W]] after %[[R]] repeated
 // CHECK: %[[H1:.*]] = linalg.matmul {remat.phase = "recompute"} ins(%[[B]]#0, %[[B]]#1
 // CHECK: linalg.generic {{.*}} ins(%[[H1]], %[[R]]
 func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x4096xf32>) -> (tensor<512x4096xf32> {remat.gradient_of = 0}) {
@@ -439,7 +439,7 @@ func.func @a_product_waits_out_the_peak(%x: tensor<512x64xf32>, %w: tensor<64x40
 // CHECK-SAME: %[[X:.*]]: tensor<512x64xf32>, %[[W:.*]]: tensor<64x4096xf32>, %{{.*}}: tensor<4096x4096xf32>, %[[C:.*]]: tensor<64x64xf32>
 // CHECK: linalg.exp
 // CHECK: %[[R:.*]] = linalg.generic
-// CHECK: %[[B:.*]]:3 = remat.barrier %[[X]], %[[W]], %[[C]] after %[[R]] {remat.repeated}
+// CHECK: %[[B:.*]]:3 = remat.barrier %[[X]], %[[W]], %[[C]] after %[[R]] repeated
 // CHECK: %[[N1:.*]] = linalg.generic {{.*}} ins(%[[B]]#0
 // CHECK: %[[H1:.*]] = linalg.matmul {remat.phase = "recompute"} ins(%[[N1]], %[[B]]#1
 // CHECK: %[[V1:.*]] = tensor.expand_shape %[[H1]]
@@ -605,7 +605,7 @@ func.func @must_not_repeat_a_product_that_takes_long(%x: tensor<512x64xf32>, %w:
 // CHECK: scf.for
 // CHECK: linalg.matmul
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tensor<512x2048xf32>) outs
-// CHECK: remat.barrier %arg0 after %[[B]] {remat.repeated}
+// CHECK: remat.barrier %arg0 after %[[B]] repeated
 // CHECK: scf.yield
 func.func @waits_out_the_peak_of_a_loop(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %dy: tensor<512x2048xf32>, %times: index) -> (tensor<128x2048xf32> {remat.gradient_of = 1}) {
   %zero = arith.constant 0.0 : f32

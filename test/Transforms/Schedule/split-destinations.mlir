@@ -3,10 +3,10 @@
 
 // CSE merges the two zero tensors; each product gets its own again.
 // CHECK-LABEL: func.func @each_product_accumulates_into_its_own_zeros
-// CHECK: %[[E0:.*]] = tensor.empty()
+// CHECK: %[[E0:.*]] = remat.destination()
 // CHECK: %[[Z0:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E0]]
 // CHECK: linalg.matmul {{.*}} outs(%[[Z0]]
-// CHECK: %[[E1:.*]] = tensor.empty()
+// CHECK: %[[E1:.*]] = remat.destination()
 // CHECK: %[[Z1:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E1]]
 // CHECK: linalg.matmul {{.*}} outs(%[[Z1]]
 // MEMREF-LABEL: func.func @each_product
@@ -40,10 +40,10 @@ func.func @fill_of_an_argument_stays(%a: tensor<4x4xf32>, %w: tensor<4x4xf32>) -
 // CHECK-SAME: (%[[A:[^:]*]]:
 // CHECK-NOT: remat.barrier %{{.*}}, %{{.*}} after
 // CHECK: %[[GUARDED:.*]] = remat.barrier %[[A]] after
-// CHECK: %[[E0:.*]] = tensor.empty()
+// CHECK: %[[E0:.*]] = remat.destination()
 // CHECK: %[[Z0:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E0]]
 // CHECK: linalg.matmul ins(%[[GUARDED]], {{.*}} outs(%[[Z0]]
-// CHECK: %[[E1:.*]] = tensor.empty()
+// CHECK: %[[E1:.*]] = remat.destination()
 // CHECK: %[[Z1:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E1]]
 // CHECK: linalg.matmul {{.*}} outs(%[[Z1]]
 // CHECK-NOT: remat.barrier
@@ -65,7 +65,7 @@ func.func @recomputes_do_not_share_the_empty_tensor_behind_their_barriers(%a: te
 
 // CHECK-LABEL: func.func @iterations_fill_their_slice_instead_of_copying_zeros
 // CHECK: scf.for
-// CHECK: %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK: %[[E:.*]] = remat.destination() : tensor<4xf32>
 // CHECK: %[[Z:.*]] = linalg.fill ins(%{{.*}}) outs(%[[E]]
 // CHECK: tensor.insert_slice %[[Z]]
 // MEMREF-LABEL: func.func @iterations_fill

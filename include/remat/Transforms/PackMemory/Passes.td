@@ -114,6 +114,8 @@ def EliminateEmptyTensorsPass
     %both = tensor.insert_slice %a into %zeros[0] [4] [1] : tensor<4xf32> into tensor<8xf32>
     ```
   }];
+  let dependentDialects = ["::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def RestoreLayoutsPass : Pass<"remat-restore-layouts"> {

@@ -24,6 +24,10 @@ Value getViewedTensor(OpResult value);
 /// one of its own.
 Value getBufferSource(OpResult value);
 
+/// Makes a `remat.destination` of each `tensor.empty` in `root`. Returns true
+/// if there was one.
+bool replaceEmptyTensors(Operation *root);
+
 } // namespace mlir::remat
 
 #endif // REMAT_TRANSFORMS_SCHEDULE_DESTINATION_H

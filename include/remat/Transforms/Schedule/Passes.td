@@ -14,11 +14,13 @@ def SplitDestinationsPass : Pass<"remat-split-destinations"> {
     one for each use, right in front of it, in its loop. A `tensor.empty` that
     went through a `remat.barrier` is taken out of it first: it has no contents
     that could exist too early, and all recomputes of a step would share one
-    buffer.
+    buffer. Each `tensor.empty` then becomes a `remat.destination`, which no CSE
+    merges and no LICM hoists.
 
-    In: tensor IR; no CSE may follow. Out: no `tensor.empty` and no fill of one
-    has more than one use as a destination. Values do not change.
+    In: tensor IR. Out: no `tensor.empty`, and no `remat.destination` and no fill
+    of one has more than one use as a destination. Values do not change.
   }];
+  let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
 def SchedulePass : Pass<"remat-schedule"> {
@@ -70,7 +72,7 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
     repetitions take at most a part in 64 of the block's estimated time; and the
     peak gets lower by a part in 64 at least. Then it looks for the new peak, 24
     times at most. The second computation reads through a `remat.barrier`, so that
-    nothing merges it with the first, which is marked as `remat.repeated`: a block
+    nothing merges it with the first, which is marked as `repeated`: a block
     that has one stays as it is.
 
     Then the same for products, convolutions and sums of the backward, one at each
@@ -96,7 +98,7 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
     ```mlir
     %n = linalg.generic ... ins(%x, %s)          // read by a product, before the peak
     ...
-    %x1, %s1 = remat.barrier %x, %s after %dy {remat.repeated}
+    %x1, %s1 = remat.barrier %x, %s after %dy repeated
     %n1 = linalg.generic ... ins(%x1, %s1)       // read by the gradient of its weight
     %dw = linalg.matmul ins(%n1t, %dy) ...
     ```
@@ -121,7 +123,8 @@ def ImproveLocalityPass : Pass<"remat-improve-locality"> {
     those, the earlier one moves in front of it, and what depends on that one behind both. No
     move may bring what is alive anywhere to more than 63/64 of the estimated peak of the block (see
     `remat-schedule`; packing needs some room), with or without workspaces, and none is longer than 256
-    operations. Bodies of loops and branches are blocks of their own.
+    operations. Bodies of loops and branches are blocks of their own. What has moved may make
+    room for others: this is repeated until nothing moves, up to four times.
 
     A barrier that moves waits for the kernel that it is moved to. Nothing moves from the
     backward into the forward: what the forward keeps for the backward was decided by

@@ -6,6 +6,8 @@
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,7 +32,7 @@ bool mlir::remat::isDefinedIn(Value value, Operation *op) {
 bool mlir::remat::isUndefined(Value value) {
   if (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast.getSource();
-  return isa_and_nonnull<tensor::EmptyOp, ub::PoisonOp>(value.getDefiningOp());
+  return isEmptyTensor(value) || value.getDefiningOp<ub::PoisonOp>();
 }
 
 Value mlir::remat::createUndefined(OpBuilder &builder, Location loc, Type type,

@@ -165,9 +165,6 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
                            << "' must be an i64 of at least 0, but got "
                            << attribute.getValue();
   }
-  if (attribute.getName() == getRepeatedAttrName() && !isa<BarrierOp>(op))
-    return op->emitError() << "'" << attribute.getName().strref()
-                           << "' is an attribute of remat.barrier";
   if (attribute.getName() != getPhaseAttrName())
     return success();
   auto phase = dyn_cast<StringAttr>(attribute.getValue());

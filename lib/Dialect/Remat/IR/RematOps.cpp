@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,10 +24,12 @@ LogicalResult NameOp::verify() {
 }
 
 void BarrierOp::build(OpBuilder &builder, OperationState &state,
-                      ValueRange values, ValueRange after) {
+                      ValueRange values, ValueRange after, bool repeated) {
   Properties &properties = state.getOrAddProperties<Properties>();
   properties.operandSegmentSizes = {static_cast<int32_t>(values.size()),
                                     static_cast<int32_t>(after.size())};
+  if (repeated)
+    properties.repeated = builder.getUnitAttr();
   state.addOperands(values);
   state.addOperands(after);
   state.addTypes(values.getTypes());
@@ -39,15 +42,18 @@ ParseResult BarrierOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperandList(values))
     return failure();
   bool waits = succeeded(parser.parseOptionalKeyword("after"));
-  if ((waits && parser.parseOperandList(after)) ||
-      parser.parseOptionalAttrDict(result.attributes) ||
+  if (waits && parser.parseOperandList(after))
+    return failure();
+  Properties &properties = result.getOrAddProperties<Properties>();
+  if (succeeded(parser.parseOptionalKeyword("repeated")))
+    properties.repeated = parser.getBuilder().getUnitAttr();
+  if (parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseColonTypeList(valueTypes) ||
       (waits &&
        (parser.parseKeyword("after") || parser.parseTypeList(afterTypes))) ||
       parser.resolveOperands(values, valueTypes, loc, result.operands) ||
       parser.resolveOperands(after, afterTypes, loc, result.operands))
     return failure();
-  Properties &properties = result.getOrAddProperties<Properties>();
   properties.operandSegmentSizes = {static_cast<int32_t>(values.size()),
                                     static_cast<int32_t>(after.size())};
   result.addTypes(valueTypes);
@@ -58,8 +64,11 @@ void BarrierOp::print(OpAsmPrinter &printer) {
   printer << " " << getValues();
   if (!getAfter().empty())
     printer << " after " << getAfter();
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getOperandSegmentSizeAttr()});
+  if (getRepeated())
+    printer << " repeated";
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getOperandSegmentSizeAttr(), getRepeatedAttrName()});
   printer << " : " << getValues().getTypes();
   if (!getAfter().empty())
     printer << " after " << getAfter().getTypes();
@@ -92,7 +101,7 @@ struct SlimBarrier : OpRewritePattern<BarrierOp> {
                          after.size() == op.getAfter().size()))
       return failure();
     auto slim = BarrierOp::create(rewriter, op.getLoc(), kept.getArrayRef(),
-                                  after.getArrayRef());
+                                  after.getArrayRef(), op.getRepeated());
     slim->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     DenseMap<Value, Value> resultOf;
     for (auto [value, result] :
@@ -111,6 +120,31 @@ struct SlimBarrier : OpRewritePattern<BarrierOp> {
 void BarrierOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *context) {
   patterns.add<SlimBarrier>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// DestinationOp
+//===----------------------------------------------------------------------===//
+
+bool mlir::remat::isEmptyTensor(Operation *op) {
+  return isa_and_nonnull<tensor::EmptyOp, DestinationOp>(op);
+}
+
+LogicalResult DestinationOp::verify() {
+  int64_t expected = cast<RankedTensorType>(getType()).getNumDynamicDims();
+  if (static_cast<int64_t>(getDynamicSizes().size()) != expected)
+    return emitOpError() << "has " << getDynamicSizes().size() << " sizes for "
+                         << expected
+                         << " dynamic dimensions; give one for each";
+  return success();
+}
+
+LogicalResult DestinationOp::reifyResultShapes(
+    OpBuilder &builder, ReifiedRankedShapedTypeDims &reifiedReturnShapes) {
+  reifiedReturnShapes.push_back(
+      getMixedValues(cast<RankedTensorType>(getType()).getShape(),
+                     getDynamicSizes(), builder));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

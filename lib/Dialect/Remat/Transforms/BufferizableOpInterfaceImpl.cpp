@@ -1,8 +1,9 @@
-//===- BufferizableOpInterfaceImpl.cpp - Barriers cost nothing ------------===//
+//===- BufferizableOpInterfaceImpl.cpp - Barriers and destinations --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A barrier has done its work once buffers exist: the order of reads and writes
-// is then fixed by memory. Its results are its operands' buffers.
+// is then fixed by memory. Its results are its operands' buffers. A destination
+// is the buffer itself.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/BufferizableOpInterfaceImpl.h"
@@ -63,10 +64,67 @@ struct BarrierOpInterface
     return success();
   }
 };
+
+struct DestinationOpInterface
+    : public BufferizableOpInterface::ExternalModel<DestinationOpInterface,
+                                                    remat::DestinationOp> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+
+  /// It has no contents, so that nothing reads what it writes.
+  bool resultBufferizesToMemoryWrite(Operation *, OpResult,
+                                     const AnalysisState &) const {
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->use_empty()) {
+      rewriter.eraseOp(op);
+      return success();
+    }
+    FailureOr<Value> buffer = allocateTensorForShapedValue(
+        rewriter, op->getLoc(), op->getResult(0), options, state,
+        /*copy=*/false);
+    if (failed(buffer))
+      return failure();
+    rewriter.replaceOp(op, *buffer);
+    return success();
+  }
+};
+
+/// Nothing is planned on buffers.
+struct SavedOpInterface
+    : public BufferizableOpInterface::ExternalModel<SavedOpInterface,
+                                                    remat::SavedOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &,
+                          BufferizationState &) const {
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
 } // namespace
 
 void remat::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {
     BarrierOp::attachInterface<BarrierOpInterface>(*context);
+    DestinationOp::attachInterface<DestinationOpInterface>(*context);
+    SavedOp::attachInterface<SavedOpInterface>(*context);
   });
 }

@@ -40,6 +40,10 @@ class YieldOp;
 struct GeneratorResource : SideEffects::Resource::Base<GeneratorResource> {
   StringRef getName() final { return "remat.generator"; }
 };
+/// The decisions that `remat.saved` adds to.
+struct PlanResource : SideEffects::Resource::Base<PlanResource> {
+  StringRef getName() final { return "remat.plan"; }
+};
 } // namespace mlir::remat
 
 #define GET_OP_CLASSES
@@ -53,6 +57,13 @@ bool isDot(Operation *op);
 /// Returns true if `op` is a contraction with a batch dimension: a loop that
 /// indexes both inputs and the result.
 bool hasBatchDims(Operation *op);
+
+/// Returns true if `op` makes a tensor without contents: a `tensor.empty`, or a
+/// `remat.destination`. False for null.
+bool isEmptyTensor(Operation *op);
+inline bool isEmptyTensor(Value value) {
+  return isEmptyTensor(value.getDefiningOp());
+}
 
 /// The destination that `value` is with zeros in it, by a linalg.fill; null if
 /// it is anything else.

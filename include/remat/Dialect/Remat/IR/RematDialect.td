@@ -32,7 +32,6 @@ def Remat_Dialect : Dialect {
     | `remat.data = "key"` | argument | a mini-batch of this array of the data file, or, if that has one dimension more, the step's value |
     | `remat.metric = "name"` | result | what the evaluation's result is called |
     | `remat.workspace_bytes = n` | operation on tensors | how many bytes it will take while it runs, besides operands and results (`remat-schedule`) |
-    | `remat.repeated` | `remat.barrier` | what reads from it is computed a second time, to be gone while most is alive (`remat-repeat-at-peak`) |
     | `remat.always` | `remat.region` | part of how something is computed: `policy=none` does not take it away |
     | `remat.backward` | function | the backward of another function: nothing in it belongs to a forward |
     | `remat.joint = @f`, `remat.reads = array` | declaration | what stands for a half of the joint function `@f`, and the forward's arguments that its calls pass on (`remat-join-calls`) |
@@ -59,11 +58,6 @@ def Remat_Dialect : Dialect {
     /// What lowers the operation sets it.
     static constexpr llvm::StringLiteral getWorkspaceBytesAttrName() {
       return "remat.workspace_bytes";
-    }
-    /// Name of the unit attribute of barriers after which a value is recomputed
-    /// that would otherwise be live at the peak.
-    static constexpr llvm::StringLiteral getRepeatedAttrName() {
-      return "remat.repeated";
     }
     static constexpr llvm::StringLiteral getStateAttrName() {
       return "remat.state";

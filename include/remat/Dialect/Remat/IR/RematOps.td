@@ -205,15 +205,41 @@ def Remat_BarrierOp : Remat_Op<"barrier", [
 
     A barrier costs nothing: after bufferization it is its operand's buffer.
 
+    With `repeated`, what reads from it is computed a second time, so that it
+    need not be live at the peak (`remat-repeat-at-peak`, `remat-fit-budget`):
+    passes that look for such values leave the block alone.
+
     Example: `%w1, %x1 = remat.barrier %w, %x after %dy : tensor<4xf32>, tensor<4xf32> after tensor<f32>`.
   }];
-  let arguments = (ins Variadic<AnyType>:$values, Variadic<AnyType>:$after);
+  let arguments = (ins Variadic<AnyType>:$values, Variadic<AnyType>:$after,
+                       UnitAttr:$repeated);
   let results = (outs Variadic<AnyType>:$results);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
   let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after)>];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$values, "::mlir::ValueRange":$after,
+                                 CArg<"bool", "false">:$repeated)>];
+}
+
+def Remat_DestinationOp : Remat_Op<"destination", [
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "a tensor without contents that has a buffer of its own";
+  let description = [{
+    As `tensor.empty`, for one kernel to write into. It allocates, so that two of
+    them are not merged (CSE) and one in a loop stays there (LICM), while one
+    without users may be erased. In a schedule that is what keeps two results
+    from sharing a buffer, which costs a copy of one of them.
+
+    `remat-split-destinations` makes these of `tensor.empty`s; bufferization
+    makes each a `memref.alloc`.
+
+    Example: `%0 = remat.destination(%n) : tensor<?x4xf32>`.
+  }];
+  let arguments = (ins Variadic<Index>:$dynamic_sizes);
+  let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "`(` $dynamic_sizes `)` attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Remat_BeginBackwardOp : Remat_Op<"begin_backward"> {
