@@ -10,6 +10,7 @@
 // loops of the model's own operations.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 #include "remat/Transforms/Utils/Attributes.h"
@@ -30,6 +31,8 @@ using namespace mlir::remat;
 static tensor::ExpandShapeOp getOnlyReshape(linalg::GenericOp op) {
   tensor::ExpandShapeOp only;
   for (Operation *user : op->getUsers()) {
+    if (isa<SavedOp>(user))
+      continue;
     auto expand = dyn_cast<tensor::ExpandShapeOp>(user);
     if (!expand || (only && expand.getType() != only.getType()))
       return nullptr;
@@ -80,6 +83,10 @@ static void hoist(OpBuilder &builder, linalg::GenericOp op,
       });
   copyAttributes(op, hoisted);
   for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+    if (isa<SavedOp>(user)) {
+      user->setOperand(0, hoisted->getResult(0));
+      continue;
+    }
     user->replaceAllUsesWith(hoisted);
     user->erase();
   }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Sources.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Fuse/Passes.h"
 
@@ -287,7 +288,7 @@ static bool leavesOneToFusion(const SetVector<Value> &before,
     return maker && !now.contains(tensor) && isFusableProducer(maker) &&
            maker->getBlock() == stored->getBlock() && !isDestination(tensor) &&
            llvm::all_of(tensor.getUsers(), [&](Operation *user) {
-             return user == stored || user == consumer;
+             return user == stored || user == consumer || isa<SavedOp>(user);
            });
   });
 }

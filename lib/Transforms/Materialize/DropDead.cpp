@@ -18,6 +18,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 static bool isDead(Operation *op, Effects &effects) {
+  if (auto saved = dyn_cast<SavedOp>(op))
+    return saved.getValue().hasOneUse();
   return op->use_empty() && !op->hasTrait<OpTrait::IsTerminator>() &&
          !isa<SymbolOpInterface>(op) && op->getNumResults() != 0 &&
          effects.isPure(op);

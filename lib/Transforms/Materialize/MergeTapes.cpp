@@ -89,7 +89,7 @@ static bool isOnlyRead(Value tensor) {
       auto structured = dyn_cast<DestinationStyleOpInterface>(user);
       if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, BarrierOp>(user))
         views.insert(user->result_begin(), user->result_end());
-      else if (!isa<TapeReadOp, tensor::ExtractSliceOp>(user) &&
+      else if (!isa<TapeReadOp, tensor::ExtractSliceOp, SavedOp>(user) &&
                (!structured || !structured.isDpsInput(&use) ||
                 isa<tensor::InsertSliceOp>(user)))
         return false;

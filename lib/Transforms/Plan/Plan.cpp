@@ -201,10 +201,13 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
     if (policy.isOffloadable(value))
       kind = DecisionKind::Offload;
     std::optional<StringRef> name = getPolicyName(value);
-    if (name && savesByName(policy, value, *name))
-      reason = kNamedReason;
-    else if (kept.contains(value))
+    if (name && savesByName(policy, value, *name)) {
+      if (kind == DecisionKind::Save)
+        kind = DecisionKind::SaveNamed;
+      reason = "named by the policy";
+    } else if (kept.contains(value)) {
       reason = "kept as another's operand anyway";
+    }
   } else if (isStuck) {
     reason = "no path for what a recompute starts from";
   } else if (policy.isSaveable(value)) {

@@ -33,8 +33,10 @@ namespace {
 /// Plans the only block of a function.
 class BlockPlanner {
 public:
-  BlockPlanner(Block &block, const BackwardBorder &border)
-      : block(block), border(border) {}
+  /// `recorded` are decisions of regions.
+  BlockPlanner(Block &block, const BackwardBorder &border,
+               const DenseMap<Value, DecisionAttr> &recorded)
+      : block(block), border(border), recorded(recorded) {}
 
   void run();
 
@@ -70,6 +72,7 @@ private:
 
   Block &block;
   const BackwardBorder &border;
+  const DenseMap<Value, DecisionAttr> &recorded;
   /// The first operation of the backward that reads something of the forward.
   Operation *firstReader = nullptr;
   DenseMap<Value, Residual> residuals;
@@ -235,7 +238,9 @@ void BlockPlanner::makeAgainOrSave(Value value) {
           residuals[source].isStart = true;
       return;
     }
-  residual.decision = getRecordedDecision(value);
+  residual.decision = recorded.lookup(lookThroughTapes(value));
+  if (!residual.decision)
+    residual.decision = recorded.lookup(value);
   if (!residual.decision)
     residual.decision =
         makeDecision(DecisionKind::Save, "read by the backward");
@@ -261,7 +266,6 @@ void BlockPlanner::makeAgainInTime() {
           llvm::append_range(readers[operand], users);
       bool mayBeRebuilt = residual.decision.getKind() == DecisionKind::Save &&
                           !users.empty() && !residual.isStart &&
-                          !isNamedByPolicy(residual.decision) &&
                           !isReturned(result);
       timed.push_back({result, std::move(users), isRebuilt, mayBeRebuilt});
     }
@@ -314,11 +318,12 @@ namespace {
 struct PlanFunctionsPass : remat::impl::PlanFunctionsBase<PlanFunctionsPass> {
   void runOnOperation() override {
     BackwardBorder border(getOperation());
+    DenseMap<Value, DecisionAttr> recorded =
+        takeRecordedDecisions(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.getBody().hasOneBlock() &&
           function.getBody().front().getOps<PlanOp>().empty())
-        BlockPlanner(function.getBody().front(), border).run();
-    dropRecordedDecisions(getOperation());
+        BlockPlanner(function.getBody().front(), border, recorded).run();
   }
 };
 } // namespace

@@ -125,12 +125,14 @@ static Row makeRow(Value value, DecisionAttr decision) {
   Row row{decision.getOf()
               ? ("\"" + decision.getOf().getValue() + "\"").str()
               : describe(recorded.getDefiningOp() ? recorded : value),
-          stringifyDecisionKind(decision.getKind()).str(),
+          // That the policy names it is the reason.
+          stringifyDecisionKind(decision.getKind() == DecisionKind::SaveNamed
+                                    ? DecisionKind::Save
+                                    : decision.getKind())
+              .str(),
           multiply(estimateBytes(value.getType()),
                    value.getParentBlock()->getParentOp()),
-          "",
-          decision.getBy().str(),
-          decision.getReason().str(),
+          "", decision.getBy().str(), decision.getReason().str(),
           describeSource(recorded.getLoc())};
   Operation *op = value.getDefiningOp();
   if (op && decision.runsAgain())

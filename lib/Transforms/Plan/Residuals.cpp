@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 bool mlir::remat::isWithoutContents(Operation *op) {
-  return op->hasTrait<OpTrait::ConstantLike>() ||
-         isa<tensor::EmptyOp, linalg::FillOp>(op);
+  return op->hasTrait<OpTrait::ConstantLike>() || isEmptyTensor(op) ||
+         isa<linalg::FillOp>(op);
 }
 
 bool mlir::remat::isReshape(Operation *op) {
@@ -33,38 +33,33 @@ Value mlir::remat::lookThroughTapes(Value value) {
   return value;
 }
 
-// In the location rather than in an attribute: CSE must not tell a value that
-// is saved from one that is not.
 void mlir::remat::recordDecision(Value value, DecisionAttr decision) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return;
+  MLIRContext *context = op->getContext();
   StringAttr of;
   if (std::optional<StringRef> name = getPolicyName(value))
-    of = StringAttr::get(op->getContext(), *name);
-  op->setLoc(
-      FusedLoc::get(op->getContext(), op->getLoc(),
-                    DecisionAttr::get(op->getContext(), decision.getKind(), of,
-                                      decision.getBy(), decision.getReason())));
+    of = StringAttr::get(context, *name);
+  decision = DecisionAttr::get(context, decision.getKind(), of,
+                               decision.getBy(), decision.getReason());
+  for (Operation *user : value.getUsers())
+    if (auto saved = dyn_cast<SavedOp>(user))
+      return saved.setDecisionAttr(decision);
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(op);
+  SavedOp::create(builder, op->getLoc(), value, decision);
 }
 
-DecisionAttr mlir::remat::getRecordedDecision(Value value) {
-  Operation *op = lookThroughTapes(value).getDefiningOp();
-  if (!op)
-    return {};
-  auto loc = op->getLoc()->findInstanceOf<FusedLocWith<DecisionAttr>>();
-  return loc ? loc.getMetadata() : DecisionAttr();
-}
-
-void mlir::remat::dropRecordedDecisions(Operation *root) {
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([](FusedLoc loc) -> std::optional<Attribute> {
-    if (isa_and_nonnull<DecisionAttr>(loc.getMetadata()))
-      return FusedLoc::get(loc.getLocations(), /*metadata=*/{},
-                           loc.getContext());
-    return std::nullopt;
+DenseMap<Value, DecisionAttr>
+mlir::remat::takeRecordedDecisions(Operation *root) {
+  DenseMap<Value, DecisionAttr> decisions;
+  root->walk([&](SavedOp saved) {
+    // Equal values of two regions may have been merged; a name holds for both.
+    DecisionAttr &decision = decisions[saved.getValue()];
+    if (!decision || decision.getKind() != DecisionKind::SaveNamed)
+      decision = saved.getDecision();
+    saved.erase();
   });
-  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/false,
-                                        /*replaceLocs=*/true,
-                                        /*replaceTypes=*/false);
+  return decisions;
 }

@@ -131,3 +131,15 @@ func.func @a_sum_whose_result_is_dead_is_none(%ct: f64, %sum: f32) -> f64 {
   }
   return %r#0 : f64
 }
+
+// CHECK-LABEL: func.func @what_nothing_reads_is_not_saved(
+// CHECK: math.sin
+// CHECK-NEXT: remat.saved
+// CHECK-NEXT: return
+func.func @what_nothing_reads_is_not_saved(%x: f32) -> f32 {
+  %0 = math.sin %x : f32
+  remat.saved %0 : f32 #remat.decision<save by "me" because "so">
+  %1 = math.cos %x : f32
+  remat.saved %1 : f32 #remat.decision<save by "me" because "so">
+  return %0 : f32
+}

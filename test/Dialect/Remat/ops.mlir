@@ -100,3 +100,28 @@ func.func @generator() {
   remat.set_rng @dropout, %0
   return
 }
+
+// CHECK-LABEL: func.func @saved(
+func.func @saved(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = math.sin %x : tensor<4xf32>
+  // CHECK: remat.saved %{{.*}} : tensor<4xf32> #remat.decision<save_named of "h" by "#remat.save_only_names<\22h\22>" because "named by the policy">
+  remat.saved %y : tensor<4xf32> #remat.decision<save_named of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @destinations(
+// CHECK-SAME: %[[N:.*]]: index
+func.func @destinations(%n: index) -> (tensor<4xf32>, tensor<?x2xi8>) {
+  // CHECK: remat.destination() : tensor<4xf32>
+  %a = remat.destination() : tensor<4xf32>
+  // CHECK: remat.destination(%[[N]]) : tensor<?x2xi8>
+  %b = remat.destination(%n) : tensor<?x2xi8>
+  return %a, %b : tensor<4xf32>, tensor<?x2xi8>
+}
+
+// CHECK-LABEL: func.func @a_repeated_barrier(
+func.func @a_repeated_barrier(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: remat.barrier %{{.*}} after %{{.*}} repeated : tensor<4xf32> after tensor<4xf32>
+  %b = remat.barrier %x after %y repeated : tensor<4xf32> after tensor<4xf32>
+  return %b : tensor<4xf32>
+}

@@ -32,3 +32,19 @@ func.func @decisions_are_attributes_of_their_kind(%x: f32) -> f32 {
   }
   return %dx : f32
 }
+
+// -----
+
+func.func @what_is_saved_is_not_recomputed(%x: f32) -> f32 {
+  // expected-error@+1 {{is about a value that is saved, but its decision is to recompute it}}
+  remat.saved %x : f32 #remat.decision<recompute by "me" because "so">
+  return %x : f32
+}
+
+// -----
+
+func.func @each_dynamic_dimension_has_a_size(%n: index) -> tensor<?x?xf32> {
+  // expected-error@+1 {{has 1 sizes for 2 dynamic dimensions; give one for each}}
+  %0 = remat.destination(%n) : tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}

@@ -28,7 +28,7 @@ func.func @what_the_policy_forbids_is_recomputed_from_operands(%x: f32, %ct: f32
 // CHECK: remat.region {{.*}} residuals(f32, f32) {
 // CHECK: remat.plan %[[E:.*]], %[[N:.*]] from %[[N]] : f32, f32 from f32
 // CHECK-SAME: #remat.decision<recompute by "#remat.save_only_names<\22n\22>" because "not permitted">
-// CHECK-SAME: #remat.decision<save by "#remat.save_only_names<\22n\22>" because "named by the policy">
+// CHECK-SAME: #remat.decision<save_named by "#remat.save_only_names<\22n\22>" because "named by the policy">
 func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32, f32) {
   %y, %r = remat.region policy(#remat.save_only_names<"n">) (%a = %x : f32) -> f32 residuals(f32) {
     %0 = math.sin %a : f32

@@ -43,7 +43,7 @@ func.func @a_value_that_a_policy_names_stays(%a: tensor<1024x1024xf32>, %w: tens
   %e = tensor.empty() : tensor<1024x1024xf32>
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-    loc(fused<#remat.decision<save of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">>["m.mlir":1:1])
+  remat.saved %y : tensor<1024x1024xf32> #remat.decision<save_named of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -63,7 +63,7 @@ func.func @a_value_that_a_policy_permits_is_made_again(%a: tensor<1024x1024xf32>
   %e = tensor.empty() : tensor<1024x1024xf32>
   %x = linalg.matmul ins(%a, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %y = linalg.tanh ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-    loc(fused<#remat.decision<save of "h" by "#remat.everything_saveable" because "permitted">>["m.mlir":1:1])
+  remat.saved %y : tensor<1024x1024xf32> #remat.decision<save of "h" by "#remat.everything_saveable" because "permitted">
   %z = linalg.matmul ins(%y, %w : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%zeros : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   remat.begin_backward
   %dz = linalg.exp {remat.phase = "backward"} ins(%z : tensor<1024x1024xf32>) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>

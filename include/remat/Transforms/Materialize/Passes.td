@@ -53,7 +53,8 @@ def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
       ...
     ```
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect",
+  let dependentDialects = ["::mlir::remat::RematDialect",
+                           "::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect"];
 }
 

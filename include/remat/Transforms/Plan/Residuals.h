@@ -24,23 +24,13 @@ std::optional<StringRef> getPolicyName(Value value);
 /// What `value` records of a loop's iterations, if it is a tape; else itself.
 Value lookThroughTapes(Value value);
 
-/// Leaves what a region decided about `value` in the location of the operation
-/// that makes it, where the plan of the function finds it.
+/// Leaves a `remat.saved` with what a region decided about `value`, where the
+/// plan of the function finds it.
 void recordDecision(Value value, DecisionAttr decision);
 
-/// What a region has decided about `value`; null if none has.
-DecisionAttr getRecordedDecision(Value value);
-
-/// The reason of a decision to save a value that its policy names. Policies
-/// permit in general, but such a name is a wish.
-inline constexpr StringLiteral kNamedReason = "named by the policy";
-inline bool isNamedByPolicy(DecisionAttr decision) {
-  return decision.getReason().getValue() == kNamedReason;
-}
-
-/// Gives operations their own locations back: tools behind the pipeline do not
-/// know decisions.
-void dropRecordedDecisions(Operation *root);
+/// Takes the `remat.saved`s out of `root`: returns what regions have decided to
+/// save.
+DenseMap<Value, DecisionAttr> takeRecordedDecisions(Operation *root);
 
 } // namespace mlir::remat
 

@@ -1,6 +1,8 @@
-//===- PlanOp.cpp - What a backward does about its residuals --------------===//
+//===- PlanOp.cpp - Decisions about residuals -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -65,5 +67,20 @@ LogicalResult PlanOp::verify() {
     return emitOpError() << "has " << getDecisions().size() << " decisions for "
                          << getResiduals().size()
                          << " residuals; give one for each residual";
+  return success();
+}
+
+LogicalResult SavedOp::verify() {
+  if (getDecision().runsAgain())
+    return emitOpError() << "is about a value that is saved, but its decision "
+                            "is to recompute it";
+  return success();
+}
+
+/// Where nothing else uses the value, there is nothing to save.
+LogicalResult SavedOp::canonicalize(SavedOp op, PatternRewriter &rewriter) {
+  if (!op.getValue().hasOneUse())
+    return failure();
+  rewriter.eraseOp(op);
   return success();
 }

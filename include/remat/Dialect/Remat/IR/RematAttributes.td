@@ -161,6 +161,7 @@ def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
 
 def Remat_DecisionKind : I32EnumAttr<"DecisionKind", "what happens to a residual", [
     I32EnumAttrCase<"Save", 0, "save">,
+    I32EnumAttrCase<"SaveNamed", 4, "save_named">,
     I32EnumAttrCase<"Recompute", 1, "recompute">,
     I32EnumAttrCase<"Rebuild", 2, "rebuild">,
     I32EnumAttrCase<"Offload", 3, "offload">]> {
@@ -175,6 +176,7 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
     | kind | meaning |
     |---|---|
     | `save` | kept from forward to backward |
+    | `save_named` | as `save`, since the policy names the value: other policies permit, a name is a wish |
     | `recompute` | recomputed in the backward, because it may not be saved |
     | `rebuild` | recomputed in the backward, because that costs nothing or little and keeps no more bytes live |
     | `offload` | as `save`, in host memory where the target has memory of its own |
@@ -182,10 +184,9 @@ def Remat_Decision : AttrDef<Remat_Dialect, "Decision"> {
     `by` is the policy (or another planner) that decided, `reason` a short
     sentence for `remat-explain`.
 
-    `remat-materialize` leaves what a region decided to save in the location of
-    the operation that makes the value, together with its name (`of`): its plan
-    is gone then, and the plan of the function says the same once more, as
-    `remat-explain` prints it.
+    What a region decided to save stays in a `remat.saved`, together with the
+    value's name (`of`), when `remat-materialize` removes the region's plan. The
+    plan of the function says the same once more, as `remat-explain` prints it.
 
     Example: `#remat.decision<save by "#remat.dots_saveable" because "permitted">`.
   }];

@@ -309,6 +309,29 @@ def Remat_PlanOp : Remat_Op<"plan", [
   }];
 }
 
+def Remat_PlanResource : Resource<"::mlir::remat::PlanResource">;
+
+def Remat_SavedOp : Remat_Op<"saved", [MemoryEffects<[MemWrite<Remat_PlanResource>]>]> {
+  let summary = "the decision to save a forward value";
+  let description = [{
+    Carries a region's decision about `value` to the plan of the function:
+    `remat-materialize` creates one in the forward for each value that the
+    region's plan saves, and `remat-plan-functions` reads and erases them. The
+    function's plan may recompute a value with the decision `save`, but not one
+    with `save_named`, which a policy names.
+
+    It has a memory effect, so that passes that do not know it neither erase it
+    nor the value. Recomputes do not repeat it. Without any other use of `value`,
+    canonicalization erases it.
+
+    Example: `remat.saved %h : tensor<4xf32> #remat.decision<save_named of "h" by "#remat.save_only_names<\"h\">" because "named by the policy">`.
+  }];
+  let arguments = (ins AnyType:$value, Remat_Decision:$decision);
+  let assemblyFormat = "$value `:` type($value) qualified($decision) attr-dict";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Tapes: residuals of loops
 //===----------------------------------------------------------------------===//
