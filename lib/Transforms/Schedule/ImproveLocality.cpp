@@ -38,6 +38,8 @@ static constexpr unsigned kMaxDistance = 256;
 /// The peak may not be reached anywhere else, nor nearly: packing needs some
 /// room besides what is alive.
 static constexpr int64_t kMarginOfPeak = 64;
+/// What has moved may make room for others; two rounds have been enough so far.
+static constexpr unsigned kMaxRounds = 4;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -445,8 +447,11 @@ struct ImproveLocalityPass
       function.walk([&](Block *inner) {
         if (isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp,
                 scf::ExecuteRegionOp>(inner->getParentOp()))
-          changed |=
-              LocalityImprover(*inner, forward, nestedPeaks, alignment).run();
+          for (unsigned round = 0;
+               round < kMaxRounds &&
+               LocalityImprover(*inner, forward, nestedPeaks, alignment).run();
+               ++round)
+            changed = true;
       });
       nestedPeaks.forget(function);
     });
