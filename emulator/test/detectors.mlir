@@ -164,7 +164,7 @@ gpu.module @kernels {
     llvm.return
   }
 
-  // The second barrier is missing. (Without the first one it would be a read of what nobody wrote.)
+  // The second barrier is missing. (Without the first one it would be a read of uninitialized memory.)
   // RACE: remat: error: emulator: kernel 'race': race on workgroup memory with the {{read|write}} of thread {{[0-9]+}} of the same block, llvm.{{load|store}} #{{[0-9]+}} at {{.*}}detectors.mlir:{{[0-9]+}}:{{[0-9]+}}: thread ({{[0-9]+}}, 0, 0) of block ({{[01]}}, 0, 0) {{reads|writes}} 4 bytes, llvm.{{load|store}} #{{[0-9]+}} at {{.*}}detectors.mlir:{{[0-9]+}}:{{[0-9]+}}
   llvm.func @race(%x: !llvm.ptr {remat.access = "read", remat.bytes = 512 : i64},
       %y: !llvm.ptr {remat.access = "write", remat.bytes = 512 : i64}) attributes {gpu.kernel, nvvm.kernel} {
@@ -466,7 +466,7 @@ gpu.module @kernels {
     llvm.return
   }
 
-  // What another block left there is not this one's.
+  // Values that another block left there do not count as initialized.
   // UNINITIALIZED: remat: error: emulator: kernel 'uninitialized': workgroup memory that nobody wrote: thread ({{[0-9]+}}, 0, 0) of block ({{[01]}}, 0, 0) reads 4 bytes
   llvm.func @uninitialized(%x: !llvm.ptr {remat.access = "read", remat.bytes = 512 : i64},
       %y: !llvm.ptr {remat.access = "write", remat.bytes = 512 : i64}) attributes {gpu.kernel, nvvm.kernel} {

@@ -72,7 +72,7 @@ module attributes {gpu.container_module} {
       llvm.store %f, %s : f32, !llvm.ptr<3>
       // CHECK: llvm.getelementptr %{{.*}}[16] : (!llvm.ptr) -> !llvm.ptr, i8
       %w = llvm.mlir.addressof @first : !llvm.ptr<3>
-      // What the launch adds has a pointer of its own.
+      // Dynamic workgroup memory has a pointer of its own.
       // CHECK: %[[D:.*]] = llvm.getelementptr %[[THREAD]][56]
       // CHECK: llvm.load %[[D]] : !llvm.ptr -> !llvm.ptr
       %d = llvm.mlir.addressof @dynamic : !llvm.ptr<3>

@@ -1,5 +1,5 @@
-// A layer that this project's own loop applies three times. Its dropout mask is drawn in each iteration, and with the region
-// that is computed again, drawn again. README.md says how it is compiled and run.
+// A layer that this project's own loop applies three times. Its dropout mask is drawn in each iteration, and recomputed with
+// the region in the backward. README.md says how it is compiled and run.
 remat.generator @dropout seed(3)
 opt.optimizer @sgd = #opt.sgd<lr = 0.002>
 remat.train_step @step for @loss optimizer(@sgd) {eager, steps = 40, log_every = 10, data = "data.npz"}

@@ -7,8 +7,8 @@
 #o = affine_map<(m, n, d, v) -> (m, v)>
 #l = affine_map<(m, n, d, v) -> (m)>
 
-// Probabilities are made again from the scores and the sum of each row; a masked score has none. The slope is an operand that is
-// differentiated.
+// Probabilities are recomputed from the scores and the sum of each row; those of masked scores are 0. The slope is an operand
+// that is differentiated.
 // CHECK-LABEL: func.func @loss_grad(
 // CHECK: %[[Y:.*]]:2 = remat.attention
 // CHECK: remat.attention_backward ins(%arg0, %arg1, %arg2 :

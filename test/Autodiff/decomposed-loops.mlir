@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-differentiate -canonicalize -cse | FileCheck %s
 
-// A loop that is none of scf's own sequential ones is differentiated through its body: of the region in it, the value that
-// the backward reads leaves as a residual, and the loop by a tape; the captured parameter's gradient is summed in the loop.
+// A loop other than the sequential ones of scf is differentiated through its body: the value that the backward reads leaves
+// the region in it as a residual, and the loop by a tape; the captured parameter's gradient is summed in the loop.
 // CHECK-LABEL: func.func @body_with_region_grad(
 // CHECK-SAME:      %[[W:.*]]: tensor<8xf64> {opt.param}, %[[X:.*]]: tensor<4x8xf64>)
 // CHECK:         %[[TAPE:.*]] = tensor.empty() : tensor<4x8xf64>
@@ -34,7 +34,7 @@ func.func @body_with_region(%w: tensor<8xf64> {opt.param}, %x: tensor<4x8xf64>) 
   return %l : f64
 }
 
-// What is called in such a loop is differentiated as in any other.
+// A function that is called in such a loop is differentiated as in any other.
 // CHECK-LABEL: func.func @body_with_call_grad(
 // CHECK:         scf.for
 // CHECK:           call @layer_fwd

@@ -200,7 +200,7 @@ func.func @size_changes_in_the_loop(%w: tensor<?xf32> {opt.param}, %n: index) ->
 
 // -----
 
-// What a dialect is that nobody knows may end a function, too.
+// An operation of an unregistered dialect may end a function, too.
 func.func @ends_in_something(%x: tensor<f32> {opt.param}) -> tensor<f32> {
   // expected-error @below {{cannot differentiate @ends_in_something: it does not end in a func.return}}
   %0 = "chlo.erf"(%x) : (tensor<f32>) -> tensor<f32>

@@ -53,7 +53,7 @@ func.func @half_precision_products_are_summed_in_f32(%a: tensor<3x4xbf16>, %b: t
 
 // -----
 
-// What is rounded once has adjoints that are rounded once, of bf16 throughout.
+// A product that is rounded once has adjoints that are rounded once, of bf16 throughout.
 // CHECK-LABEL: func.func @adjoints_of_rounded_products_are_rounded_products_grad(
 // CHECK: remat.order = "rounded product"
 // CHECK: ins(%arg1, %[[DY:.*]] : tensor<4x5xbf16>, tensor<3x5xbf16>) outs(%{{.*}} : tensor<3x4xbf16>) attrs = {{.*}}remat.order = "rounded product"

@@ -113,8 +113,8 @@ func.func @x_times_tanh_x_reads_its_operand(%x: tensor<4xf32> {opt.param}, %init
 
 // -----
 
-// A cotangent that passes unchanged costs no kernel; nothing is read; the operand
-// that nobody asks for gets nothing.
+// A cotangent that passes unchanged costs no kernel; nothing is read; an operand
+// that is not differentiated gets no gradient.
 // CHECK-LABEL: func.func @addition_passes_the_cotangent_on_grad(
 // CHECK: linalg.reduce
 // CHECK: linalg.generic
@@ -220,7 +220,7 @@ func.func @a_bias_reads_the_computed_cotangent(%m: tensor<8x4xf32> {opt.param}, 
 
 // -----
 
-// What is broadcast alike is added up in one pass, which computes the terms once.
+// Gradients of operands that are broadcast alike are summed in one pass, which computes the terms once.
 // CHECK: #[[COLUMN:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK: func.func @gain_and_bias_are_summed_together_grad(
 // CHECK: linalg.generic {{.*}}remat.phase = "backward"

@@ -27,7 +27,7 @@ func.func @an_embedding_becomes_a_scatter_of_rows(%table: tensor<100x8xf32> {opt
 
 // -----
 
-// Positions are computed again in the body.
+// Positions are recomputed in the body.
 // CHECK-LABEL: func.func @computed_positions_are_added_one_by_one_grad(
 // CHECK: remat.scatter_add
 // CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):

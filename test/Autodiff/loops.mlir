@@ -34,7 +34,7 @@ func.func @recurrence(%w: tensor<4x4xf64> {opt.param}, %x: tensor<5x8x4xf64>) ->
   return %l : tensor<f64>
 }
 
-// What depends on the induction variable alone is computed again: no tape.
+// Values that depend on the induction variable alone are recomputed: no tape.
 // CHECK-LABEL: func.func @invariant_reads_need_no_tape_grad(
 // CHECK-NOT: remat.tape_write
 // CHECK: scf.for

@@ -27,8 +27,8 @@ func.func @counter(%w: tensor<3xf64> {opt.param}, %n: index) -> f64 {
   return %l : f64
 }
 
-// A condition on the values costs a second forward. What the first region
-// computes for the results is computed once more behind the loop.
+// A condition on the values costs a second forward. Computations of the
+// before-region for the results are repeated after the loop.
 // CHECK-LABEL: func.func @until_small_grad(
 // CHECK: scf.while
 // CHECK:   math.absf
@@ -75,7 +75,7 @@ func.func @integers(%w: f64 {opt.param}, %k: i64) -> f64 {
 }
 
 // The trip count of the inner loop changes: no tape on the outer loop could
-// hold its tapes, so the backward runs it again.
+// hold its tapes, so the backward recomputes it.
 // CHECK-LABEL: func.func @triangle_grad(
 // CHECK: scf.for
 // CHECK: scf.for %[[K:.*]] = %{{.*}} iter_args

@@ -3,7 +3,7 @@
 
 // Two kinds of operations over one array of 8 MiB: each block of 4 rows stays
 // in the cache until both are done. The fill that the second one starts with
-// comes along; the one of %z, on which nothing depends, stays behind.
+// moves with it; the independent one of %z stays after them.
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -106,8 +106,8 @@ func.func @other_rows(%arena: memref<8390656xi8> {remat.arena}, %y: memref<4096x
 
 // -----
 
-// What is in the cache anyway needs no loop of its own; what an scf.parallel
-// does has threads already.
+// Operations whose data fit into the cache need no loop of their own; those in
+// an scf.parallel have threads already.
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 

@@ -104,7 +104,7 @@ func.func @dynamic(%a: memref<?x4xf32, strided<[?, ?], offset: ?>>, %dense: memr
   return
 }
 
-// What no library takes is in one order anyway.
+// Products of a type that no library takes are in one order anyway.
 // CHECK-LABEL: func.func @kernels(
 // CHECK-NOT: memref.alloc
 // CHECK: return
@@ -122,7 +122,7 @@ func.func @kernels(%a: memref<8x4xf16, strided<[8, 2]>>, %b: memref<4x32xf16>, %
 #l = affine_map<(h, m, n, d, v) -> (h, m)>
 
 // A part of each row of a fused weight's product, and heads with gaps between them, are read where they are: each product is of
-// one head. Every second column is copied, before and behind the operation.
+// one head. Every second column is copied, before and after the operation.
 // CHECK-LABEL: func.func @attention(
 // CHECK: %[[Y:.*]] = memref.alloc() : memref<3x8x4xf32>
 // CHECK-NEXT: remat.attention ins(%arg0, %arg1, %arg2 : {{.*}}) outs(%[[Y]], %arg4

@@ -59,7 +59,7 @@ func.func @several_results(%a: memref<4xf32>) -> (index, vector<2xi64>) attribut
 
 // -----
 
-// Beside a main nobody else calls a step, so no interface is left.
+// With a main, a step has no other callers, so no interface is left.
 // CHECK: func.func @step(%{{.*}}: !llvm.ptr) {
 // CHECK-NOT: _mlir_ciface_step
 // CHECK: func.func @main()

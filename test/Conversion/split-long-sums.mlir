@@ -1,7 +1,7 @@
 // Sums in which many additions follow each other, for a CPU. Bits are in CPU/sums-numeric.test.
 // RUN: remat-opt %s --remat-split-reductions=max-chain=4096 --cse --split-input-file > %t
 // RUN: FileCheck %s < %t
-// What was split stays as it is.
+// Sums that are split already stay as they are.
 // RUN: remat-opt %t --split-input-file --remat-split-reductions=max-chain=4096 --cse | diff %t -
 // RUN: not remat-opt %s --remat-split-reductions=max-chain=-1 --split-input-file 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // NEGATIVE: error: max-chain must be at least 0, got -1

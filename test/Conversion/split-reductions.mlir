@@ -1,7 +1,7 @@
 // Sums over few results and many elements: chunks first, then what they gave. Bits are in test/CUDA/kernels-numeric.test.
 // RUN: remat-opt %s --remat-split-reductions --cse --split-input-file > %t
 // RUN: FileCheck %s < %t
-// What was split stays as it is.
+// Reductions that are split already stay as they are.
 // RUN: remat-opt %t --split-input-file --remat-split-reductions --cse | diff %t -
 
 #id = affine_map<(i, j) -> (i, j)>

@@ -73,7 +73,7 @@ func.func @others(%memory: memref<8xf32>, %n: index) -> index {
   return %s : index
 }
 
-// What is of no registered dialect stays.
+// Operations of unregistered dialects stay.
 // CHECK-LABEL: func.func @nothing(
 // CHECK-NEXT: "other.op"
 // CHECK-NEXT: return

@@ -2,7 +2,7 @@
 
 ml_program.global private mutable @seed(dense<7> : tensor<i64>) : tensor<i64>
 
-// What a called function stores, its caller loads next.
+// A caller loads the value that the called function has stored.
 // CHECK-NOT: ml_program
 // CHECK-LABEL: func.func private @draw(%arg0: tensor<i64>, %arg1: tensor<i64>) -> (tensor<i64>, tensor<i64>)
 // CHECK: %[[NEW:.*]] = arith.addi %arg1, %arg0
@@ -51,7 +51,7 @@ func.func @in_loops_and_branches(%n: index, %p: i1) {
 
 // -----
 
-// What nothing stores to is a constant; its name stays in the location.
+// A global without stores is a constant; its name stays in the location.
 ml_program.global private @table(dense<[1, 2]> : tensor<2xi64>) : tensor<2xi64>
 ml_program.global private mutable @never_stored(dense<3> : tensor<i64>) : tensor<i64>
 ml_program.global private mutable @never_used(dense<3> : tensor<i64>) : tensor<i64>

@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-train-to-tensors | FileCheck %s
 
-// The name goes with a value that nobody needs; the policy that mentions it is
-// no mistake.
+// The name of a dead value is erased with it; a policy that mentions the name
+// is no mistake.
 
 // CHECK-LABEL: func.func @name_of_what_nobody_needs_grad
 func.func @name_of_what_nobody_needs(%x: f32 {opt.param}) -> f32 {

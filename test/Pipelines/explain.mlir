@@ -29,7 +29,7 @@
 
 // EVERYTHING: region "layer" at {{.*}}, policy #remat.everything_saveable, computes nothing again
 // EVERYTHING-NEXT: @loss_grad, all that its backward reads
-// What leaves an iteration is on one tape with what enters it: 17 values of 16.
+// Values that enter and leave iterations are on one tape: 17 values of 16.
 // EVERYTHING: scf.for#0 save 256
 // EVERYTHING-NEXT: linalg.tanh save 4352 #remat.everything_saveable permitted
 // EVERYTHING-NOT: save

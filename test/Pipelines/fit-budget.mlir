@@ -1,4 +1,4 @@
-// A budget is met by computing values again, wherever that costs the least, or it is an error that says what would do.
+// A budget is met by recomputing the values for which that costs the least, or it is an error that says what would do.
 
 // DEFINE: %{plan} = plan-visits=3000000
 // RUN: remat-opt %s --remat-train-to-tensors="budget=1.0 budget-of=arena %{plan}" -o %t.all.mlir

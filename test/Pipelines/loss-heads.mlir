@@ -18,7 +18,7 @@
 // SMALL-NOT: linalg.matmul
 // SMALL: } {remat.phase = "backward"}
 // SMALL-NOT: scf.for
-// Small logits stay whole if nobody asks for small tiles.
+// Small logits stay whole unless an option asks for small tiles.
 // DEFAULT: remat.train_step @rests
 // DEFAULT: linalg.matmul {{.*}} -> tensor<23x40xf32>
 // WHOLE: remat.train_step @rests
@@ -47,7 +47,7 @@ func.func @loss(%x: tensor<23x8xf32>, %w: tensor<8x40xf32> {opt.param}, %soft: t
 
 #all = affine_map<(r, v) -> (r, v)>
 
-// The backward computes the activations again: the loop of the forward reads these then, and computes logits once. Tiles have at
+// The backward recomputes the activations: the loop of the forward reads these then, and computes logits once. Tiles have at
 // most 256 rows.
 // SMALL: remat.train_step @from_activations_computed_again
 // DEFAULT: remat.train_step @from_activations_computed_again

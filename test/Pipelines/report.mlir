@@ -2,8 +2,8 @@
 // RUN: remat-opt %t/attention.mlir -remat-train-to-tensors -remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=ATTENTION
 // RUN: remat-opt %t/convolution.mlir -remat-train-to-tensors -remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=CONVOLUTION
 
-// Constants of the backward are hoisted to the top of the step. The forward
-// behind them is a forward all the same, and what it keeps are residuals.
+// Constants of the backward are hoisted to the top of the step. The operations
+// after them are a forward all the same, and keep residuals.
 
 // ATTENTION: live at the peak 2112
 // ATTENTION-NEXT: residuals 1024

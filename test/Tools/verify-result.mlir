@@ -1,5 +1,5 @@
-// What passes leave is verified once, if not after each of them: this lowers
-// the body of an operation on tensors that nothing lowers.
+// The result of the passes is verified once, if not after each of them: this
+// lowers the body of an operation on tensors that nothing lowers.
 // RUN: env REMAT_VERIFY_EACH=0 not remat-opt %s -convert-arith-to-llvm 2>&1 | FileCheck %s
 // RUN: env REMAT_VERIFY_EACH= not remat-opt %s -convert-arith-to-llvm 2>&1 | FileCheck %s
 // RUN: env REMAT_VERIFY_EACH=1 not remat-opt %s -convert-arith-to-llvm 2>&1 | FileCheck %s

@@ -233,9 +233,9 @@ func.func @along_without_a_combiner(%x: memref<64x4096xf32>, %y: memref<64xf32>)
 
 // -----
 
-// What is read across its rows is read in tiles of 32 of the vectorized loop, within which its cache lines are read to their
-// ends: the loop along them is inside. Blocks of 16 x 16 elements are transposed by shuffles, so that each line is loaded
-// once; elements are gathered where 16 of the 380 or 500 are not left.
+// An operand that is read across its rows is read in tiles of 32 of the vectorized loop, within which its cache lines are
+// read to their ends: the loop along them is inside. Blocks of 16 x 16 elements are transposed by shuffles, so that each line
+// is loaded once; elements are gathered where less than 16 of the 380 or 500 are left.
 #swapped = affine_map<(b, i, j) -> (b, j, i)>
 #same = affine_map<(b, i, j) -> (b, i, j)>
 
@@ -309,7 +309,7 @@ func.func @transposed_result(%x: memref<64x48xf32>, %y: memref<64x48xf32>, %z: m
 
 // -----
 
-// Not as many elements lie behind each other as a block has.
+// A row has less contiguous elements than a block.
 // CHECK-LABEL: func.func @transposed_short
 // CHECK-NOT: vector.shuffle
 // CHECK: vector.gather
@@ -357,7 +357,7 @@ func.func @long_rows(%x: memref<100x1040xf32>, %y: memref<1040xf32>, %z: memref<
 
 // -----
 
-// What waits in memory would be read as if it were the whole sum.
+// A partial sum in memory would be read as if it were the whole sum.
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 
@@ -378,7 +378,7 @@ func.func @long_rows_beside_their_sum(%x: memref<10x1024xf32>, %y: memref<1024xf
 
 // -----
 
-// What is the same for all of a row is loaded once: for all that LLVM knows, the stores change it.
+// An element that is the same for all of a row is loaded once: for all that LLVM knows, the stores change it.
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 

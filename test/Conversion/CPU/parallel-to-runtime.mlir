@@ -1,7 +1,7 @@
 // RUN: remat-opt %s --convert-parallel-to-runtime --canonicalize --split-input-file | FileCheck %s
 // RUN: remat-opt %s --remat-lower-to-cpu --split-input-file | FileCheck %s --check-prefix=LLVM
 
-// What the body uses is in memory, constants are copied.
+// Values that the body captures are passed in memory, constants are copied.
 // CHECK-LABEL: func @copy(
 // CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32, strided<[2], offset: ?>>, %[[N:.*]]: index
 // CHECK: %[[F:.*]] = constant @copy_part : (!llvm.ptr, index, index) -> ()

@@ -208,7 +208,7 @@ func.func @no_updates(%updates: memref<5x0xf32>, %table: memref<9x4xf32>) {
 
 // -----
 
-// What is asserted of each element is not known of a row.
+// An assertion on each element cannot be made once for a row.
 // CHECK-LABEL: func.func @asserted(
 // CHECK: scf.for
 // CHECK: scf.for %[[J:[a-z0-9]+]] =

@@ -70,7 +70,7 @@ func.func @ordinary(%x: memref<16384x1040xf32>, %s: memref<1024x1040xf32>, %t: m
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (i)>
 
-// What a later operation on the same rows reads stays in the cache; the last result does not.
+// Results that a later operation on the same rows reads stay in the cache; the last result does not.
 // CHECK-LABEL: func @rows(
 // ROWS-LABEL: func @rows(
 // ROWS: func.func private @kernel_rows(%[[X:.*]]: memref<16384x1040xf32>, %[[E:.*]]: memref<16384x1040xf32>, %[[S:.*]]: memref<16384xf32>, %[[Y:.*]]: memref<16384x1040xf32>)

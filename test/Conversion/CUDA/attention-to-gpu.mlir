@@ -221,7 +221,7 @@ func.func @sizes(%q: memref<?x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, 
 
 // -----
 
-// Tensor cores: tiles of bf16 in workgroup memory, for queries, and twice for keys and values: the next ones come while some are used, behind
+// Tensor cores: tiles of bf16 in workgroup memory, for queries, and twice for keys and values: the next ones come while some are used, after
 // the one barrier of a tile. Weights stay in registers, rounded to bf16 as the result is.
 #q = affine_map<(h, m, n, d, v) -> (h, m, d)>
 #k = affine_map<(h, m, n, d, v) -> (h, n, d)>

@@ -64,7 +64,7 @@ func.func @channels_last_transposes_their_gradient_back(%x: memref<2x8x8x3xf32>,
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-DAG: #[[BACK:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d0, d1, d2)>
 
-// What alone reads a gradient reads it as cuDNN has it, and nothing is stored in between.
+// The only user of a gradient reads it in cuDNN's layout, without a copy in between.
 // CHECK-LABEL: func.func @an_update_transposes_its_gradient(
 // CHECK-SAME: %[[W:[^:]*]]: memref<3x3x3x4xf32>)
 func.func @an_update_transposes_its_gradient(%x: memref<2x8x8x3xf32>, %dy: memref<2x6x6x4xf32>, %w: memref<3x3x3x4xf32>) {
@@ -143,7 +143,7 @@ func.func @crops_images_that_give_more_results(%x: memref<2x3x8x8xf32>, %w: memr
 // CHECK-LABEL: func.func @takes_the_inside_of_a_gradient(
 // CHECK-SAME: %[[DX:[^:]*]]: memref<2x3x8x8xf32>)
 func.func @takes_the_inside_of_a_gradient(%dy: memref<2x4x4x4xf32>, %w: memref<4x3x3x3xf32>, %dx: memref<2x3x8x8xf32>) {
-  // Strides of 2: the first rows and columns are padding, the last ones are read by nobody.
+  // Strides of 2: the first rows and columns are padding, the last ones are not read.
   // CHECK: %[[COPY:.*]] = memref.alloc() : memref<2x3x9x9xf32>
   // CHECK: call @remat_cudnn_conv_2d_backward_data_f32
   // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[DX]] : memref<2x3x8x8xf32>)

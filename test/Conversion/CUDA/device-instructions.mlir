@@ -9,7 +9,7 @@ gpu.module @kernels {
     %0 = arith.truncf %x : f32 to bf16
     // CHECK: llvm.fptrunc %[[V]] : vector<8xf32> to vector<8xbf16>
     %1 = arith.truncf %v : vector<8xf32> to vector<8xbf16>
-    // What the chip has anyway, rounds otherwise or has no instruction for stays.
+    // Operations that the chip has anyway, rounds otherwise or has no instruction for stay.
     // CHECK: arith.truncf %[[X]] : f32 to f16
     %2 = arith.truncf %x : f32 to f16
     // CHECK: arith.truncf %[[X]] toward_zero : f32 to bf16

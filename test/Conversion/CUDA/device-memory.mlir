@@ -1,4 +1,4 @@
-// What the host reads and writes of the device is a call of the runtime.
+// Reads and writes of device memory by the host are calls of the runtime.
 // RUN: remat-opt %s -convert-device-memory -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @reads_and_writes

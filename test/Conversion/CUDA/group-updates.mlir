@@ -44,7 +44,7 @@ func.func @nor_while_its_gradient_is_overwritten(%w: memref<8xf32> {opt.param}, 
 
 // -----
 
-// What a loop does is not known, and what comes in another block is another group.
+// Updates do not move across a loop, whose accesses are not known, and those in another block are another group.
 // CHECK-LABEL: func @nor_for_a_loop(
 // CHECK: linalg.sub ins(%arg0
 // CHECK-NEXT: scf.for

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --convert-kernels-to-nvvm | FileCheck %s
 
-// What a branch results in where nobody looks, such as the residuals of the other one.
+// The result of a branch that has no use there, such as the residuals of the other one.
 // CHECK: llvm.func @kernel
 // CHECK: llvm.mlir.poison : i64
 gpu.module @kernels {

@@ -4,8 +4,8 @@
 #row = affine_map<(b, t, c) -> (b, t)>
 #column = affine_map<(b, t, c) -> (c)>
 
-// A norm is one kernel: 64 threads take a row, four rows are a block's. What the row is divided by is read once, behind the barrier; the
-// fill is a part of the sum. What stands between, on which nothing depends, stays behind.
+// A norm is one kernel: 64 threads take a row, a block has four rows. The divisor of a row is read once, after the barrier; the fill is a
+// part of the sum. An independent operation in between stays outside.
 // CHECK-LABEL: func @norm
 // CHECK: %[[X:.*]] = llvm.inttoptr
 // CHECK: gpu.launch_func @kernels::@[[NORM:.*]] blocks in (%c256, %c1, %c1) threads in (%c256, %c1, %c1) args(%[[X]] : !llvm.ptr, %[[S:.*]] : !llvm.ptr, %[[S]] : !llvm.ptr, %{{.*}} : !llvm.ptr)
@@ -98,7 +98,7 @@ func.func @no_rows(%x: memref<4096x768xf32>, %y: memref<4096x768xf32>, %b: memre
 
 // -----
 
-// What the second operation writes, the first one reads in another row, which another block may not have summed up yet.
+// The first operation reads the result of the second one in another row, which another block may not have summed up yet.
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 // CHECK-LABEL: func @other_rows

@@ -194,7 +194,7 @@ func.func @adds_a_bias(%x: memref<512x64xbf16>, %bias: memref<64xf32>, %y: memre
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// What is no sum runs in order, a result in each thread.
+// A reduction that is not a sum runs in order, a result in each thread.
 // CHECK-LABEL: func @other_reductions_run_in_order
 // CHECK: gpu.func @generic(
 // CHECK-NOT: workgroup

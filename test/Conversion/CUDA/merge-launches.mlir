@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-merge-launches --split-input-file | FileCheck %s
 
-// What is read twice is read once, at the place of the second.
+// An operand of both is read once, where the second one stands.
 // CHECK-LABEL: func @two_sums_over_one_operand(
 // CHECK-SAME: %[[G:.*]]: memref<64x768xf32>, %[[X:.*]]: memref<64x768xf32>, %[[B:.*]]: memref<768xf32>, %[[W:.*]]: memref<768xf32>
 // CHECK: linalg.generic {{.*}}"reduction", "parallel"]} ins(%[[G]], %[[X]] : {{.*}}) outs(%[[B]], %[[W]] : {{.*}}) attrs = {remat.order = "across"}
@@ -100,7 +100,7 @@ func.func @nothing_of_dynamic_shape(%x: memref<?xf32>, %y: memref<?xf32>, %p: me
 
 // -----
 
-// What is stored and read in the same iteration is not read at all.
+// A value that is stored and read in the same iteration is forwarded, and not read at all.
 // CHECK-LABEL: func @the_second_reads_what_the_first_stores(
 // CHECK: linalg.generic {{.*}} ins(%arg0 : memref<8xf32>) outs(%arg1, %arg2 : memref<8xf32>, memref<8xf32>)
 // CHECK: %[[N:.*]] = arith.negf %in

@@ -17,7 +17,7 @@ opt.optimizer @adamw = #opt.adamw<lr = @rate>
 // CHECK: opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<initial = 1.000000e-01, factor = 5.000000e-01, every = 30>>
 opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<initial = 0.1, factor = 0.5, every = 30>>
 
-// What torch takes: no limit on the momentum, gradients clipped to nothing.
+// Values that torch accepts: no limit on the momentum, gradients clipped to 0.
 // CHECK: opt.optimizer @torch = #opt.sgd<lr = 1.000000e-01, momentum = 1.000000e+00, dampening = 1.000000e+00> {clip_norm = 0.000000e+00 : f64, clip_value = 0.000000e+00 : f64}
 opt.optimizer @torch = #opt.sgd<lr = 0.1, momentum = 1.0, dampening = 1.0> {clip_value = 0.0, clip_norm = 0.0}
 // CHECK: opt.optimizer @lamb = #opt.lamb<lr = 1.000000e-01> {groups = [#opt.group<"norm", rule = #opt.adafactor<weight_decay = 1.000000e-01>>]}

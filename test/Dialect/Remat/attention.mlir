@@ -15,7 +15,7 @@
 // CHECK-SAME: scores(%{{.*}} : tensor<3x1x7xf32>) outs(%{{.*}}, %{{.*}} : tensor<5x3x6xf32>, tensor<3x5xf32>)
 // CHECK-NEXT: ^bb0(%{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: f32, %[[B:.*]]: f32):
 // CHECK: remat.yield %{{.*}}, %[[B]] : f32, f32
-// Two of the same are one, one that nobody reads goes.
+// Two equal ones are merged, and one without users is erased.
 // ONCE-LABEL: func.func @grouped(
 // ONCE: %[[A:.*]]:2 = remat.attention
 // ONCE-NOT: remat.attention

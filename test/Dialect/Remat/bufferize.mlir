@@ -63,7 +63,7 @@ func.func @a_step_before_the_recompute_keeps_the_old_value(%w: tensor<4xf32> {bu
 
 // -----
 
-// What nobody reads any more is overwritten through the barrier, too.
+// A value without later reads is overwritten through the barrier, too.
 // CHECK-LABEL: func.func @a_write_through_the_barrier_is_in_place(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<4xf32>
 // CHECK-NOT: memref.alloc

@@ -116,7 +116,7 @@ func.func @groups_of_operands_are_kept_apart(%x: f32) -> f32 {
   return %r : f32
 }
 
-// What is read but not returned any more is no sum.
+// A sum that is read but whose result is dead becomes a cotangent.
 // CHECK-LABEL: func.func @a_sum_whose_result_is_dead_is_none(
 // CHECK-SAME: %[[CT:[a-z0-9]+]]: f64, %[[SUM:[a-z0-9]+]]: f32
 // CHECK: remat.backward cotangents(%[[C:.*]] = %[[CT]] : f64, %[[S:.*]] = %[[SUM]] : f32) -> f64 {

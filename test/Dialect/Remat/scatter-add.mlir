@@ -7,7 +7,7 @@
 // CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK: remat.yield %{{.*}}, %[[J]] : index, index
 // CHECK: } -> tensor<100x8xf32>
-// Two of the same are one, and one that nobody reads goes.
+// Two equal ones are merged, and one without users is erased.
 // ONCE-LABEL: func.func @rows(
 // ONCE: remat.scatter_add
 // ONCE-NOT: remat.scatter_add

@@ -86,7 +86,7 @@ func.func @layers_share_a_mask(%x: tensor<4x8xf32>, %m: tensor<4x8xi1>, %w0: ten
 // -----
 
 // A statistic that the function returns leaves its region as a result, and an
-// operation between two layers' texts that belongs to neither moves behind.
+// operation between two layers' texts that belongs to neither moves after them.
 
 // CHECK-LABEL: func.func @statistics_leave_their_layer
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[W0:.*]]: tensor<8x8xf32> {opt.param}, %[[W1:.*]]: tensor<8x8xf32> {opt.param}, %[[S:.*]]: tensor<4x8xf32>)

@@ -58,7 +58,7 @@ func.func @numbered_applications_in_a_loop(%x: tensor<4xf32>, %w: tensor<4xf32> 
 // CHECK: math.sin
 // CHECK-NEXT: remat.yield
 
-// What leaves the outer one has the name, no matter that it leaves the inner one.
+// The result of the outer one has the name, also if there is an inner one.
 // NAMES-LABEL: func.func @checkpoint_in_a_checkpoint
 // NAMES: math.sin
 // NAMES-NEXT: remat.name "out"

@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-annotate=blocks | FileCheck %s
 
-// The state passes by; a layer's mask is drawn again inside it, so that no
-// region has a mask among its operands.
+// The states are advanced outside; each region draws its layer's mask from the
+// state that it takes, so that no region has a mask among its operands.
 
 // CHECK-LABEL: func.func @dropout
 // CHECK-SAME: %[[R0:[a-z0-9]+]]: !remat.rng

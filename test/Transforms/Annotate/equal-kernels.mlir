@@ -1,8 +1,8 @@
 // RUN: not remat-opt %s -remat-annotate="blocks" 2>&1 | FileCheck %s
 
-// Layers that differ in what the body of a kernel takes from where: one hands on
-// its operand, the other one a value from outside. They are none, in whichever
-// order they stand.
+// The bodies of two kernels differ in the origin of an operand: an argument in
+// one, a value from outside in the other. So these are not layers, in either
+// order.
 
 // CHECK: @operand_or_outside has no layers
 #id = affine_map<(d0, d1) -> (d0, d1)>

@@ -4,7 +4,7 @@
 #id = affine_map<(i, j) -> (i, j)>
 #j = affine_map<(i, j) -> (j)>
 
-// The product reads %w behind the first sum, and the last kernel reads both: two regions.
+// The product reads %w after the first sum, and the last kernel reads both: two regions.
 // CHECK: remark: "linalg.generic" becomes 2 regions: {{.*}}, or reads a value before one part and behind another
 // CHECK-LABEL: func.func @between(
 // CHECK: remat.region
@@ -41,7 +41,7 @@ func.func @between(%x: tensor<8x4xf32> {remat.data = "x"}, %w: tensor<4x4xf32> {
 #id = affine_map<(i, j) -> (i, j)>
 #j = affine_map<(i, j) -> (j)>
 
-// Nothing that has a cotangent is read twice: one region, behind the product.
+// No value with a cotangent is read twice: one region, after the product.
 // CHECK-LABEL: func.func @apart(
 // CHECK: linalg.matmul
 // CHECK: remat.region

@@ -9,7 +9,7 @@
 // RUN: not remat-opt %s -remat-annotate="calls=act save=math.exp" 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // RUN: not remat-opt %s -remat-annotate="blocks save=dot name=a" 2>&1 | FileCheck %s --check-prefix=ACTION
 
-// An array of objects; nothing that is made again wherever it is read.
+// An array of objects, without operations that are always recomputed.
 // LIST: [
 // LIST-NEXT: {"number":1,"function":"loss","op":"math.exp","kinds":["elementwise"],"types":["tensor<4x4xf32>"],"bytes":64,"cost":{{[0-9]+}},"name":null,"scope":"embed","line":null},
 // LIST-NEXT: {"number":4,"function":"loss","op":"linalg.matmul","kinds":["dot"]

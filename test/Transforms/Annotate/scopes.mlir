@@ -21,8 +21,8 @@
 // CHECKPOINTS-NOT: jit(loss)/checkpoint{{[^ ]*}} {{ *[0-9]+}}
 
 // Names nest in names, call sites place a callee in its caller's scope, and of
-// fused locations each counts. What has no name and lies between belongs to it;
-// an operation of another scope between two layers' texts moves behind.
+// fused locations each counts. Operations without a name in between belong to
+// it; one of another scope between two layers' texts moves after them.
 
 // CHECK-LABEL: func.func @interleaved
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32>

@@ -18,7 +18,7 @@ func.func @around_another_scope(%x: f32 {opt.param}, %y: f32) -> f32 {
 // -----
 
 // Reads and writes of a global keep their order, so the region ends before the
-// second read and another one begins behind.
+// second read and another one begins after it.
 
 ml_program.global private mutable @seed(dense<0.0> : tensor<f32>) : tensor<f32>
 

@@ -1,7 +1,7 @@
 // RUN: remat-opt %s --remat-annotate="ops=elementwise" 2>/dev/null | FileCheck %s
 
-// What the first region makes is a view for the third one, and is read by the second: as what is outside of a region is one with what is
-// inside, the view stays where it is, and the third region behind the sum that it reads.
+// The third region reads the result of the first one through a view, the second one reads it directly. Views outside of a region and inside
+// count as one, so the view stays where it is, and the third region comes after the sum that it reads.
 // CHECK-LABEL: func.func @region_behind_a_region(
 // CHECK: %[[A:.*]] = remat.region
 // CHECK: %[[VIEW:.*]] = tensor.collapse_shape %[[A]]

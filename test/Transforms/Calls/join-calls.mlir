@@ -63,7 +63,7 @@ func.func @step(%x: tensor<8xf32>, %w0: tensor<8xf32>, %w1: tensor<8xf32>, %dy: 
 
 // -----
 
-// A view of a residual is made again. What is in front of the border goes behind it, if it needs a cotangent.
+// A view of a residual is recomputed. Operations before the border that need a cotangent move after it.
 // SPLIT: func.func private @f_fwd(%[[X:.*]]: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
 // SPLIT: %[[S:.*]] = math.sin %[[X]]
 // SPLIT: %[[Y:.*]] = math.exp %[[S]]

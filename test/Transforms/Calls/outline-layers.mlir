@@ -206,7 +206,7 @@ func.func @yields(%w: tensor<8xf32> {opt.param}) -> tensor<8xf32> {
 
 // -----
 
-// Memory of what has no static size is planned by nobody.
+// Memory of values without a static size is not planned.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-COUNT-2: remat.region
 // CHECK-NOT: call

@@ -56,7 +56,7 @@ func.func @dynamic(%x: tensor<?xf32>, %rows: tensor<?xf32>, %places: tensor<?xi3
   return %sum : tensor<?xf32>
 }
 
-// What is in range for all positions is left alone.
+// A scatter that is in range for all positions is left alone.
 
 // CHECK-LABEL: func.func @in_range
 // CHECK-NOT: cf.assert

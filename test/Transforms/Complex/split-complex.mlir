@@ -108,7 +108,7 @@ func.func @control(%a: tensor<?xf32>, %n: index, %flag: i1) -> f32 {
 
 // -----
 
-// What arrives in parts, is padded, selected, inserted.
+// Complex numbers that are created from parts, padded, selected, inserted.
 
 // CHECK-LABEL: func @parts
 // CHECK-NOT: complex

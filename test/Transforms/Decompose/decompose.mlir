@@ -20,7 +20,7 @@ func.func @attributes_stay(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// What is inside is replaced before it is copied.
+// Nested operations are replaced before the outer one is copied.
 // CHECK-LABEL: func @from_the_inside_out(
 // CHECK-NOT:     scf.parallel
 // CHECK:         scf.for
@@ -107,7 +107,7 @@ func.func @concatenation_with_nothing(%x: tensor<3x4xf32>, %nothing: tensor<0x4x
 
 // -----
 
-// What looks for the first element of a constant finds one.
+// A constant without elements is replaced: the translation to LLVM looks for the first one.
 // CHECK-LABEL: func @empty_constant
 // CHECK-NEXT: %[[E:.*]] = tensor.empty() : tensor<2x0xi64>
 // CHECK-NEXT: %[[C:.*]] = arith.constant dense<3> : tensor<1xi64>

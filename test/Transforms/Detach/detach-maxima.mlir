@@ -84,7 +84,7 @@ func.func @through_names_and_regions(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// What labels pick of shifted logits is shifted as well.
+// Elements that labels pick from shifted logits are shifted as well.
 // CHECK-LABEL: func @picked_by_labels(
 // CHECK: arith.maximumf
 // CHECK: remat.stop_gradient
@@ -113,7 +113,7 @@ func.func @picked_by_labels(%x: tensor<4x8xf32>, %labels: tensor<4xi32>) -> tens
   return %y : tensor<4xf32>
 }
 
-// What another row's label picks is shifted by another row's maximum.
+// An element that another row's label picks is shifted by another row's maximum.
 // CHECK-LABEL: func @not_of_another_row(
 // CHECK-NOT: remat.stop_gradient
 func.func @not_of_another_row(%x: tensor<4x8xf32>) -> tensor<4xf32> {
@@ -272,7 +272,7 @@ func.func @not_where_shifted_values_go_elsewhere(%x: tensor<4x8xf32>, %low: tens
 
 // -----
 
-// What a region keeps goes on behind it as what it returns does.
+// A residual of a region has users after it, as a result does.
 // CHECK-LABEL: func.func @a_maximum_is_a_residual(
 // CHECK: remat.region
 // CHECK: linalg.reduce { arith.maximumf }

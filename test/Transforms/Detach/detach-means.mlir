@@ -137,8 +137,8 @@ func.func @steps_of_their_own(%x: tensor<4x8xf32>) -> tensor<4x1xf64> {
 
 // -----
 
-// What else reads the differences needs the gradient of the mean: only the sum
-// gets others, without the name.
+// Other users of the differences need the gradient of the mean: only the sum
+// gets differences of its own, without the name.
 #full = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #line = affine_map<(i) -> (i)>

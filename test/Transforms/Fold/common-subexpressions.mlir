@@ -105,8 +105,8 @@ func.func @loops(%x: tensor<8xf32>, %rows: tensor<8xindex>) -> (tensor<8xf32>, t
 
 // -----
 
-// What was asserted before, in the same block, holds: the first message stays.
-// One in a branch says nothing about what follows.
+// An earlier assertion in the same block holds: the first message stays.
+// One in a branch does not dominate later ones.
 
 // CHECK-LABEL: func @asserts
 // CHECK: scf.if

@@ -59,7 +59,7 @@ func.func @must_not_put_the_batch_innermost(%a: tensor<4x12x12xf32>, %b: tensor<
 
 // -----
 
-// What is added to a sum has the sum's layout.
+// The sum that a product adds to fixes the product's layout.
 // CHECK-LABEL: func @must_not_transpose_a_sum(
 // CHECK: linalg.matmul
 // CHECK: linalg.transpose
@@ -113,7 +113,7 @@ func.func @keeps_the_order_of_a_product(%a: tensor<8x16xf32>, %v: tensor<8xf32>)
 
 // -----
 
-// Of sizes that are not known, a transposition may stay behind the border of a region: there the product is a `linalg.matvec`, and adds up as one.
+// With dynamic sizes, a transposition may stay outside of a region: there the product is a `linalg.matvec`, and sums in the order of one.
 // CHECK-LABEL: func @keeps_the_order_of_a_product(
 // CHECK: linalg.generic {{.*}} attrs = {remat.order = "product"}
 func.func @keeps_the_order_of_a_product(%w: tensor<4x8xf32>, %x: tensor<4xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
@@ -165,7 +165,7 @@ func.func @slices_of_a_transposition(%w: tensor<4x3x5x8xf32>, %x: tensor<7x6xf32
 
 // -----
 
-// What is no product reads the copy.
+// Operations other than products read the copy.
 // CHECK-LABEL: func @slices_that_others_read(
 // CHECK: %[[T:.*]] = linalg.transpose
 // CHECK: tensor.extract_slice %[[T]]

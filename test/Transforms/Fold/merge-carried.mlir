@@ -1,4 +1,4 @@
-// What is carried twice is carried once, as by upstream's pattern, which is left out by its name.
+// Equal iter_args are merged, as by upstream's pattern, which is left out by its name.
 // RUN: remat-opt %s --remat-canonicalize=cse=false > %t.ours
 // RUN: FileCheck %s < %t.ours
 // RUN: remat-opt %s --canonicalize > %t.upstream
@@ -25,7 +25,7 @@ func.func @loop(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> (tensor<4xf3
   return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// What an outer loop carries is equal once the results of the inner one are.
+// The iter_args of the outer loop are equal once the results of the inner one are.
 // CHECK-LABEL: func @nested
 // CHECK: %[[OUTER:.*]] = scf.for {{.*}} iter_args(%[[A:.*]] = %{{[^,]*}}) ->
 // CHECK: %[[INNER:.*]] = scf.for {{.*}} iter_args(%[[B:.*]] = %[[A]]) ->

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-sink-views --split-input-file | FileCheck %s
 
-// Before its first reader, in the region; behind it, before the next one.
+// Before its first user, in the region; after the region, before the next one.
 // CHECK-LABEL: func @stands_where_it_is_read(
 // CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>, %[[X:.*]]: tensor<8x4xf32>)
 // CHECK-NOT: linalg.transpose
@@ -164,7 +164,7 @@ func.func @out_of_a_branch(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>, %c: i1) -> 
 
 // -----
 
-// What is made in the loop is no view of what is outside.
+// The source of the view is defined in the loop.
 // CHECK-LABEL: func @must_not_leave_its_source(
 // CHECK: scf.for
 // CHECK: linalg.transpose

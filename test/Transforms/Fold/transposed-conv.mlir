@@ -150,7 +150,7 @@ func.func @mirrors_filters_of_stride_one_back(%x: tensor<2x1x1x4xf32>, %w: tenso
   return %y : tensor<2x3x3x6xf32>
 }
 
-// What stands between two parts of it changes no bit: names and borders of regions move.
+// Names and borders of regions between its parts move, and change no bit.
 // CHECK-LABEL: func.func @finds_it_across_borders(
 // CHECK-SAME: %[[X:.*]]: tensor<2x5x6x4xf32>, %[[W:.*]]: tensor<3x3x4x6xf32>
 // CHECK-NOT: tensor.insert_slice

@@ -378,7 +378,7 @@ func.func @constant_zero_maps_and_unit_dimensions_compose(%x: tensor<2x8x3xf32>,
 
 // -----
 
-// What the backward computes again is the plan's decision.
+// The plan decides which values the backward recomputes.
 // CHECK-LABEL: func.func @a_forward_producer_is_not_recomputed_in_the_backward(
 func.func @a_forward_producer_is_not_recomputed_in_the_backward(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: linalg.negf
@@ -546,8 +546,8 @@ func.func @unstructured_control_flow(%u: tensor<4xf32>, %e: tensor<4xf32>) -> (t
   return %y, %z : tensor<4xf32>, tensor<4xf32>
 }
 
-// An update overwrites the parameter where it stands: what is computed from the old value before is not computed again
-// behind it, which would make the update a copy.
+// An update overwrites the parameter in place: a value that is computed from the old one before it is not recomputed
+// after it, which would make the update a copy.
 // CHECK-LABEL: func.func @update_overwrites_what_the_producer_reads(
 // CHECK-SAME: %[[W:[^ ]*]]: tensor<4xf32>
 // CHECK: %[[S:.*]]:2 = linalg.generic

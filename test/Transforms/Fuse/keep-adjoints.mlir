@@ -137,7 +137,7 @@ func.func @a_later_reader(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %3 : tensor<4xf32>, tensor<4xf32>
 }
 
-// What two regions compute is read by both of their kernels, as it were: one sum of cotangents goes back through it.
+// A value that two regions compute counts as one with both of their kernels as users: its cotangent is one sum.
 // CHECK-LABEL: func.func @computed_twice
 // CHECK-COUNT-2: linalg.exp
 func.func @computed_twice(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {

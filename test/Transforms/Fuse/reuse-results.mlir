@@ -114,7 +114,7 @@ func.func @no_product(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %v: tensor<4xf3
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #inner = affine_map<(d0, d1) -> (d1)>
 
-// What only a branch of the body reads stays an operand.
+// A value that only a branch of the body uses stays an operand.
 // CHECK-LABEL: func @in_branch
 // CHECK: %[[DX:.*]] = linalg.generic
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[DX]] :
@@ -156,13 +156,13 @@ func.func @in_branch(%y: tensor<8x4xf32>, %dy: tensor<8x4xf32>, %h: tensor<8x4xf
 
 #id = affine_map<(d0) -> (d0)>
 
-// What must stay as it is: each second kernel keeps its body.
+// Cases that must stay as they are: each second kernel keeps its body.
 // CHECK-LABEL: func @stay
 func.func @stay(%y: tensor<8xf32>, %dy: tensor<8xf32>, %h: tensor<8xf32>)
     -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %e = tensor.empty() : tensor<8xf32>
 
-  // A forward value that the backward computes again: it would be saved.
+  // A forward value that the backward recomputes: it would be saved.
   // CHECK: linalg.generic
   // CHECK: arith.mulf
   %f = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}

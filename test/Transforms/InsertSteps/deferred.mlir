@@ -44,7 +44,7 @@ func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %v: tensor<2x2xf32> {opt.par
 
 // -----
 
-// What is added to the norm is an option.
+// The number that is added to the norm is an option.
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@sgd) {deferred, clip_global_norm = 2.0, clip_eps = 0.0}

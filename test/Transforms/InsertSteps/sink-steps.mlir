@@ -1,7 +1,7 @@
 // RUN: remat-opt %s --remat-sink-steps --split-input-file | FileCheck %s
 
 // Both calls are followed by the steps of their gradients. The function reads the weight already, but not the bias. The
-// step stands behind the last read of the weight.
+// step stands after the last read of the weight.
 // CHECK-LABEL: func.func private @layer_bwd(
 // CHECK-SAME: %[[W:[^:]*]]: tensor<8xf32> {opt.param}, %[[D:[^:]*]]: tensor<8xf32>,
 // CHECK-SAME: %[[M:[^:]*]]: tensor<8xf32> {opt.state = "0", opt.state_of = 0 : i64}, %[[T:[^:]*]]: i64,

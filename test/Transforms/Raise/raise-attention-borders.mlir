@@ -327,7 +327,7 @@ func.func @dynamic_inside(%q: tensor<?x?x8xf32>, %k: tensor<?x8x?xf32>, %v: tens
 
 // -----
 
-// What stays, stays with its names and regions.
+// Operations that are not raised keep their names and regions.
 // CHECK-LABEL: func @read_elsewhere(
 // CHECK: %[[R:.*]] = remat.region
 // CHECK: remat.name "scores"

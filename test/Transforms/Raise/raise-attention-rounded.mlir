@@ -58,7 +58,7 @@ func.func @rounded_product(%q: tensor<16x8xbf16> {opt.param = "q"}, %k: tensor<1
 #y2 = affine_map<(m, v, n) -> (m, v)>
 #h3 = affine_map<(m, g, v) -> (m, g, v)>
 
-// Exporters print sums of f32 that are rounded later, behind a reshape.
+// Exporters print sums of f32 that are rounded later, after a reshape.
 // CHECK-LABEL: func @rounded_later(
 // ROUNDED: remat.attention {{.*}} outs({{.*}} : tensor<16x8xbf16>, tensor<16xf32>)
 // SUMS: remat.attention {{.*}} outs({{.*}} : tensor<16x8xf32>, tensor<16xf32>)
@@ -105,7 +105,7 @@ func.func @rounded_later(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: tenso
   return %h : tensor<16x2x4xbf16>
 }
 
-// What is read as f32, too, is.
+// A result that is read as f32, too, is of f32.
 // CHECK-LABEL: func @rounded_and_read(
 // CHECK: remat.attention {{.*}} outs({{.*}} : tensor<16x8xf32>, tensor<16xf32>)
 func.func @rounded_and_read(%q: tensor<16x8xbf16>, %k: tensor<16x8xbf16>, %v: tensor<16x8xbf16>) -> (tensor<16x2x4xbf16>, tensor<16x8xf32>) {

@@ -6,7 +6,7 @@
 #all = affine_map<(b, m, n) -> (b, m, n)>
 #mn = affine_map<(b, m, n) -> (m, n)>
 
-// Scale and mask between the products; the mask is one of positions and computed again in the body.
+// Scale and mask between the products; the mask is one of positions and recomputed in the body.
 // CHECK-LABEL: func @scaled_and_masked(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x64x8xf32>, %[[K:.*]]: tensor<2x64x8xf32>, %[[V:.*]]: tensor<2x64x6xf32>
 // CHECK: %[[Y:.*]]:2 = remat.attention ins(%[[Q]], %[[K]], %[[V]] :

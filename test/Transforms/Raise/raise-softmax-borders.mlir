@@ -57,7 +57,7 @@ func.func @named_parts(%x: tensor<4x8xf32>, %low: tensor<4xf32>) -> tensor<4x8xf
 
 // -----
 
-// What it reads and its result keep their names.
+// Its operand and its result keep their names.
 #full = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 // CHECK-LABEL: func @keeps_names_outside(

@@ -2,8 +2,8 @@
 
 #rows = affine_map<(r, v) -> (r)>
 #all = affine_map<(r, v) -> (r, v)>
-// What looks like logits is a hidden layer before a few classes. A maximum over the classes is outside of the loop, and so is
-// what is picked from the differences with it.
+// A hidden layer before a few classes looks like logits. A maximum over the classes is outside of the loop, and so is the
+// choice of elements from the differences with it.
 // CHECK-LABEL: @picks_from_what_is_computed_after_the_loop
 // CHECK: %[[CLASSES:.*]] = scf.for %{{.*}} -> (tensor<12x2xf32>)
 // CHECK: linalg.matmul {{.*}} -> tensor<4x40xf32>

@@ -1,6 +1,6 @@
-// What a dropout draws differs between layers, loop iterations and steps, and
-// the backward, which draws again from the same state, replays it. Generators
-// are threaded first: the layers take no state.
+// The mask of a dropout differs between layers, loop iterations and steps, and
+// the backward recomputes it from the same state. Generators are threaded
+// first: the layers take no state.
 // RUN: remat-opt %s -remat-thread-rng -remat-lower-random -cse -canonicalize -remat-fuse -cse -remat-inline-regions -remat-fuse -remat-lower-tapes -cse -canonicalize -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: remat-opt %t.mlir -one-shot-bufferize=bufferize-function-boundaries -remat-lower-to-cpu | mlir-runner -e main -entry-point-result=void -shared-libs=%mlir_runner_utils,%mlir_c_runner_utils,%runtime | grep '^\[' > %t.masks

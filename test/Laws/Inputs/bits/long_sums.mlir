@@ -1,4 +1,4 @@
-// Sums of so many elements that they run in chunks: over rows for a gradient, over all for the loss, in regions and behind them, by kernels
+// Sums of so many elements that they run in chunks: over rows for a gradient, over all for the loss, in regions and after them, by kernels
 // of several operations and by one.
 opt.optimizer @optimizer = #opt.sgd<lr = 1.0e-04>
 remat.train_step @step for @loss optimizer(@optimizer)

@@ -1,4 +1,4 @@
-// A row of sums that is computed twice, once behind a name: what reads them both reads one value twice.
+// A row of sums that is computed twice, once with a name in between: a user of both reads one value twice.
 #full = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>

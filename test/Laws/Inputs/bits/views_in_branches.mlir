@@ -1,5 +1,5 @@
-// A transposed weight that both branches read, and what is behind them: the product of one branch, in a region, takes the
-// transposition along.
+// A transposed weight that both branches read, and operations after them: the product of one branch, in a region, reads the
+// weight without the transposition.
 opt.optimizer @optimizer = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@optimizer)
 func.func @loss(%x: tensor<16x16xf32> {remat.data = "x"}, %w: tensor<16x16xf32> {opt.param = "w", opt.init = "normal(0.2)"}) -> (tensor<f32> {remat.loss}) {

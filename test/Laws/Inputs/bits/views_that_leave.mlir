@@ -1,4 +1,4 @@
-// What a region transposes is read behind it, by a product and by other operations.
+// The transposition of a region is read after it, by a product and by other operations.
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #map1 = affine_map<(d0, d1) -> ()>
 module {
