@@ -10,11 +10,12 @@ namespace mlir::remat {
 /// if the loop counts in another way.
 std::optional<int64_t> getTripCount(scf::ForOp loop);
 
-/// Whether `index` is the induction variable of `loop`, in any type of
+/// Returns true if `index` is the induction variable of `loop`, in any type of
 /// integers: exporters count in i32.
 bool countsUp(scf::ForOp loop, Value index);
 
-/// Whether `index` is `count` - 1 minus the induction variable of `loop`.
+/// Returns true if `index` is `count` - 1 minus the induction variable of
+/// `loop`.
 bool countsDown(scf::ForOp loop, Value index, int64_t count);
 } // namespace mlir::remat
 

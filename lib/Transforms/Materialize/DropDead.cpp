@@ -1,4 +1,4 @@
-//===- DropDead.cpp - Remove what deleted residuals leave behind ----------===//
+//===- DropDead.cpp - Remove the remains of deleted residuals -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A deleted residual saves memory only once its tape, its way out of outer
@@ -25,8 +25,8 @@ static bool isDead(Operation *op, Effects &effects) {
          effects.isPure(op);
 }
 
-/// Whether carried value `index` of `loop` only serves itself: nobody reads its
-/// last value, and in the body it only flows into its next value.
+/// Returns true if carried value `index` of `loop` only serves itself: its last
+/// value has no users, and in the body it only flows into its next value.
 static bool isDeadCarried(scf::ForOp loop, unsigned index) {
   if (!loop.getResult(index).use_empty())
     return false;
@@ -43,7 +43,7 @@ static bool isDeadCarried(scf::ForOp loop, unsigned index) {
          onlyYields(write.getResult());
 }
 
-/// Removes carried values that nobody reads. The body stays the same block.
+/// Removes dead carried values. The body stays the same block.
 static scf::ForOp dropDeadCarried(RewriterBase &rewriter, scf::ForOp loop) {
   llvm::BitVector dead(loop.getNumResults());
   for (unsigned index = 0; index < dead.size(); ++index)

@@ -1,4 +1,4 @@
-//===- DropDead.h - Remove what deleted residuals leave behind --*- C++ -*-===//
+//===- DropDead.h - Remove the remains of deleted residuals -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
 #define REMAT_TRANSFORMS_MATERIALIZE_DROPDEAD_H
@@ -8,11 +8,11 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::remat {
-/// Removes operations of `module` that nobody reads, results and operands of
-/// regions, backwards and loops that only they needed, and tapes that nobody
-/// reads; of `functions`, which are private, also results that no call reads
-/// and arguments that the body does not read. Each round is one walk from the
-/// last operation to the first: users come after what they use.
+/// Removes dead operations of `module`, dead results, operands and carried
+/// values of regions, backwards, branches and loops, and unread tapes; of
+/// `functions`, which are private, also results that no call uses and arguments
+/// that the body does not use. Each round is one walk from the last operation
+/// to the first, so that users come before producers.
 void dropDead(ModuleOp module, ArrayRef<func::FuncOp> functions,
               Effects &effects);
 } // namespace mlir::remat

@@ -35,8 +35,8 @@ struct Slice {
 };
 } // namespace
 
-/// Whether a tensor of this type has no elements: a slice of it may not even
-/// begin at 0. The tapes of loops that never run are such.
+/// Returns true if a tensor of this type has no elements: a slice of it may not
+/// even begin at 0. Tapes of loops without iterations are such tensors.
 static bool isEmpty(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && llvm::is_contained(tensor.getShape(), 0);

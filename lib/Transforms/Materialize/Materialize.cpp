@@ -1,7 +1,7 @@
 //===- Materialize.cpp - Delete residuals by recomputing them -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decisions become code: what a plan says is computed again is cloned into the
+// Decisions become code: operations that a plan recomputes are cloned into the
 // backward, and the residual disappears. Nothing is decided here.
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ private:
   RegionOp region;
   ResidualPaths &paths;
   Effects &effects;
-  /// Values that the backward in question computes again.
+  /// Values that the current backward recomputes.
   SetVector<Value> recomputed;
   /// Operations that lead to them, in program order, and the arguments and
   /// saved values of the region that they read.
@@ -59,8 +59,8 @@ private:
 // From the plan to a slice
 //===----------------------------------------------------------------------===//
 
-/// An operand whose copy in the backward is not recognized as such: one that a
-/// backward loop takes again as a slice of an invariant tensor.
+/// Routes an operand whose copy in the backward is not recognized as such: one
+/// that a backward loop extracts a second time from an invariant tensor.
 LogicalResult RegionMaterializer::routeOperand(BackwardInputs &backward,
                                                BlockArgument argument) {
   Value operand = region->getOperand(argument.getArgNumber());
@@ -75,8 +75,8 @@ LogicalResult RegionMaterializer::routeOperand(BackwardInputs &backward,
   return success();
 }
 
-/// Goes back from the values that are computed again to what the plan says that
-/// they start from.
+/// Collects the slice from the values that the plan's recomputation starts from
+/// to the recomputed ones.
 LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
                                           PlanOp plan) {
   recomputed.clear();

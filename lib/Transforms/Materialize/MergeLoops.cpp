@@ -59,7 +59,7 @@ getFilledParts(scf::ForOp loop, BlockArgument argument) {
   return parts;
 }
 
-/// Whether no part of `parts` from the given one on overlaps one before it.
+/// Returns true if no part of `parts` from `first` on overlaps an earlier one.
 static bool areAllDisjoint(ArrayRef<TensorPart> parts, unsigned first = 1) {
   for (unsigned i = first; i < parts.size(); ++i)
     for (unsigned j = 0; j < i; ++j)
@@ -68,8 +68,8 @@ static bool areAllDisjoint(ArrayRef<TensorPart> parts, unsigned first = 1) {
   return true;
 }
 
-/// Whether iterations only fill in parts of what they carry, each its own: in
-/// any order they give the same.
+/// Returns true if iterations only fill in disjoint parts of the carried
+/// tensors: any order of them has the same results.
 static bool onlyFillsIn(scf::ForOp loop) {
   return llvm::all_of(loop.getRegionIterArgs(), [&](BlockArgument argument) {
     auto parts = getFilledParts(loop, argument);
@@ -132,8 +132,8 @@ static Fills findFills(scf::ForOp forward, const BackwardBorder &border) {
   }
 }
 
-/// Puts `forward` behind all loops that fill in the rest of what it fills in:
-/// the backward goes through the tiles from the last one to the first.
+/// Moves `forward` after all loops that fill in the rest of its tensors: the
+/// backward goes through the tiles from the last one to the first.
 static void fillLast(RewriterBase &rewriter, scf::ForOp forward,
                      const Fills &fills) {
   for (scf::ForOp next : fills.loops) {
@@ -158,7 +158,9 @@ static Value getReversedIndex(scf::ForOp loop, int64_t count) {
   return {};
 }
 
-/// What `loop` takes the factors of a product in its body from.
+/// Returns the values outside of `loop` of which the factors of a product in
+/// its body are slices, also through barriers; else the first value in the loop
+/// that is no slice.
 static SmallVector<Value> getSources(scf::ForOp loop,
                                      linalg::LinalgOp product) {
   return llvm::map_to_vector(product.getDpsInputs(), [&](Value value) {
@@ -176,7 +178,7 @@ static SmallVector<Value> getSources(scf::ForOp loop,
 }
 
 namespace {
-/// Which values are computed in the same way, whatever for.
+/// Compares values by how they are computed, whatever their phase.
 class SameValues {
 public:
   bool areSame(Value a, Value b) {
@@ -221,9 +223,9 @@ private:
 using Counterparts = SmallVector<std::pair<Value, Value>>;
 } // namespace
 
-/// What the factors are parts of of a product of `forward` that the body of
-/// `backward` computes again, behind a barrier; none if there is no such
-/// product.
+/// Finds a product of `forward` that the body of `backward` recomputes after a
+/// barrier. Returns the values of which its factors are parts, in the forward
+/// and in the backward, or std::nullopt if there is no such product.
 static std::optional<Counterparts> findRepeated(scf::ForOp backward,
                                                 scf::ForOp forward) {
   auto getProducts = [](scf::ForOp loop) {
@@ -250,7 +252,8 @@ static std::optional<Counterparts> findRepeated(scf::ForOp backward,
 }
 
 /// Returns the operations between the loops that depend on `fills`, in order;
-/// none if `backward` does as well, or if one of them cannot be moved after it.
+/// std::nullopt if `backward` depends on it, too, or if one of them cannot be
+/// moved after `backward`.
 static std::optional<SmallVector<Operation *>>
 getOpsToMove(scf::ForOp forward, const Fills &fills, scf::ForOp backward) {
   scf::ForOp last = fills.loops.empty() ? forward : fills.loops.back();
@@ -275,7 +278,8 @@ getOpsToMove(scf::ForOp forward, const Fills &fills, scf::ForOp backward) {
   }
 }
 
-/// What was computed again is computed once: in the backward.
+/// Removes barriers of the merged body, so that CSE merges recomputed values
+/// with the originals, which become part of the backward.
 static void dropBarriers(RewriterBase &rewriter, Block *body) {
   for (Operation &op : llvm::make_early_inc_range(*body)) {
     if (!op.hasTrait<OpTrait::IsTerminator>())

@@ -28,11 +28,11 @@ using namespace mlir::remat;
 
 namespace {
 /// A tensor that a loop carries and fills in, position by position of its
-/// leading dimension: a tape, or what a model stacks itself.
+/// leading dimension: a tape, or a stack of the model's own.
 struct Stack {
   unsigned number;
   Operation *write;
-  /// What is written, without the leading dimension, and where.
+  /// The value that is written, without the leading dimension, and where.
   Value value, index;
   /// Positions count down.
   bool down;
@@ -78,8 +78,8 @@ static std::optional<Stack> getStack(scf::ForOp loop, unsigned number,
   return Stack{number, write, value, index, down};
 }
 
-/// Whether nothing writes to `tensor` in place or returns it: then a part of a
-/// larger tensor will do.
+/// Returns true if `tensor` is neither written in place nor returned: then it
+/// may be a part of a larger tensor.
 static bool isOnlyRead(Value tensor) {
   llvm::SetVector<Value> views;
   views.insert(tensor);
@@ -136,7 +136,7 @@ static void replaceByPart(RewriterBase &rewriter, Value part, Value whole,
                                            offsets, sizes, strides));
 }
 
-/// The stack is carried through unchanged from here on: nobody reads it.
+/// Makes the loop carry the stack unchanged, for which it must have no reads.
 static void dropWrite(RewriterBase &rewriter, scf::ForOp loop,
                       const Stack &stack) {
   rewriter.replaceOp(stack.write, loop.getRegionIterArg(stack.number));

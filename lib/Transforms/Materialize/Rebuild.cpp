@@ -1,9 +1,9 @@
-//===- Rebuild.cpp - Make values again in a function's backward -----------===//
+//===- Rebuild.cpp - Recompute values in a function's backward ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decisions about what no region is around any more become code here. A value
-// that kernels can make as they read it is fused into them at once: no pass in
-// between may merge it with the original.
+// Decisions about values outside of regions become code here. A producer that
+// can be fused into the kernels that read its result is fused at once: no pass
+// in between may merge its clone with the original.
 //===----------------------------------------------------------------------===//
 
 #include "Rebuild.h"
@@ -48,9 +48,10 @@ private:
   PlanOp plan;
   Block *block;
   const BackwardBorder &border;
-  /// What the backward reads in place of a residual.
+  /// The result of the plan that the backward reads in place of a residual.
   DenseMap<Value, OpResult> resultOf;
-  /// Operations that make the value in question, and what they read.
+  /// Operations that compute the current value, and the tensors that they start
+  /// from.
   SetVector<Operation *> ops;
   SetVector<Value> sources;
 };
@@ -69,8 +70,8 @@ Operation *Rebuilder::findFirstUser(Value value) {
   return first;
 }
 
-/// A value of the backward, computed before `user`, that it or what is made
-/// of its result needs: a recompute may wait for it.
+/// Returns a value of the backward, computed before `user`, that `user` or the
+/// users of its result depend on: a recompute may wait for it.
 SmallVector<Value, 1> Rebuilder::getAwaited(Operation *user) {
   for (Operation *at = user; at;) {
     for (Value operand : at->getOperands()) {
@@ -85,8 +86,8 @@ SmallVector<Value, 1> Rebuilder::getAwaited(Operation *user) {
   return {};
 }
 
-/// Without the plan the copy is the same as the original, and may be merged
-/// with it.
+/// Clones a view. Without the plan the clone is the same as the original, and
+/// may be merged with it.
 void Rebuilder::cloneView(Value residual, Value result) {
   OpBuilder builder(findFirstUser(result));
   Operation *view = builder.clone(*residual.getDefiningOp());
@@ -95,8 +96,8 @@ void Rebuilder::cloneView(Value residual, Value result) {
   result.replaceAllUsesWith(view->getResult(0));
 }
 
-/// Fuses the kernel that makes `residual` into all that reads `result`, if that
-/// is possible.
+/// Fuses the kernel that computes `residual` into all users of `result`, if
+/// that is possible.
 bool Rebuilder::fuseIntoUsers(Value residual, Value result) {
   auto original = residual.getDefiningOp<LinalgOp>();
   if (!original || !isFusableProducer(original))
@@ -136,7 +137,8 @@ bool Rebuilder::fuseIntoUsers(Value residual, Value result) {
   return true;
 }
 
-/// Goes back from `value` to saved residuals, arguments and constants.
+/// Collects the operations that compute `value` from saved residuals, arguments
+/// and constants.
 LogicalResult Rebuilder::collectSlice(Value value) {
   Operation *op = value.getDefiningOp();
   if (ops.contains(op))
@@ -160,8 +162,8 @@ LogicalResult Rebuilder::collectSlice(Value value) {
   return success();
 }
 
-/// Makes `residual` again before what reads `result`. A barrier tells the
-/// copies from the originals.
+/// Recomputes `residual` before the first user of `result`. A barrier keeps CSE
+/// from merging the clones with the originals.
 LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
   ops.clear();
   sources.clear();
@@ -169,7 +171,7 @@ LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
     return failure();
   Operation *user = findFirstUser(result);
   OpBuilder builder(user);
-  // What is made of constants alone is told apart by one of them.
+  // If all sources are constants, the barrier is on one of them.
   if (sources.empty())
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
@@ -225,8 +227,9 @@ void Rebuilder::keepSaved() {
   plan.erase();
 }
 
-/// From the end: what rebuilds one value may read another one that is rebuilt.
-/// An argument of the function is there, whatever the plan says.
+/// Goes from the last value to the first: the recomputation of one may read
+/// another one that is recomputed. An argument of the function is never
+/// recomputed, whatever the plan says.
 LogicalResult Rebuilder::run() {
   for (int64_t index = plan.getNumResults() - 1; index >= 0; --index)
     if (plan.getDecision(index).runsAgain() &&

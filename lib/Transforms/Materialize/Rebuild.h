@@ -8,9 +8,9 @@
 
 namespace mlir::remat {
 
-/// Executes the plan of a function: what it says runs again is made in front of
-/// the first operation that reads it, in kernels that read it where that is
-/// possible, else behind a barrier. The plan keeps what is saved.
+/// Executes the plan of a function. Recomputed values are fused into the
+/// kernels that read them where that is possible, else computed before the
+/// first user, after a barrier. The plan keeps the saved values.
 LogicalResult rebuildResiduals(PlanOp plan, const BackwardBorder &border);
 
 } // namespace mlir::remat

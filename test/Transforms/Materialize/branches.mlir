@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-differentiate -canonicalize -cse -remat-plan -remat-materialize -canonicalize -cse | FileCheck %s
 
-// A branch in a region: the whole choice is made again in the backward, on the
-// operands, and nothing leaves the forward but the output.
+// A branch in a region: the backward recomputes all of it from the operands,
+// and nothing leaves the forward but the output.
 // CHECK-LABEL: func.func @branch_in_region_grad(
 // CHECK: remat.region {{.*}} -> tensor<4xf32> {
 // CHECK:   scf.if %{{.*}} -> (tensor<4xf32>) {

@@ -76,8 +76,8 @@ func.func @caller(%x: f32, %ct: f32) -> (f32, f32) {
 
 // -----
 
-// The calls stand in a region, and the forward call runs again: inside, its
-// region's recompute starts from what that call gives it.
+// The calls stand in a region, and the forward call is recomputed: inside, its
+// region's recompute starts from a result of that call.
 // CHECK-LABEL: func.func @calls_in_a_region(
 // CHECK: remat.region {{.*}} -> f32 {
 // CHECK: remat.backward
@@ -113,7 +113,7 @@ func.func @calls_in_a_region(%x: f32, %ct: f32) -> (f32, f32) {
 
 // -----
 
-// What a public function returns is part of its interface.
+// The results of a public function are part of its interface.
 // CHECK-LABEL: func.func @public_fwd(
 // CHECK-SAME: f32) -> (f32, f32)
 // CHECK: residuals

@@ -3,7 +3,7 @@
 // TABLE: math.sin
 // TABLE-NOT: math.exp
 
-// Plans that somebody has changed by hand: what a backward has anyway is not made again.
+// Plans that were changed by hand: values that a backward has anyway are not recomputed.
 
 // CHECK-LABEL: func.func @an_argument_of_the_function(
 // CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[E:.*]]: tensor<4xf32>, %[[S:.*]]: f32
@@ -17,7 +17,7 @@ func.func @an_argument_of_the_function(%x: tensor<4xf32>, %e: tensor<4xf32>, %s:
   return %y, %p#1 : tensor<4xf32>, f32
 }
 
-// What other blocks read is made at the end of this one.
+// A value that other blocks read is recomputed at the end of this one.
 // CHECK-LABEL: func.func @users_in_other_blocks(
 // CHECK: %[[AGAIN:.*]] = linalg.exp {remat.phase = "backward"}
 // CHECK: cf.cond_br

@@ -1,5 +1,5 @@
-// What a region saves is an operation of the forward until the function's plan
-// takes it, and holds without locations and behind text and bytecode, too.
+// Decisions to save are operations of the forward until the function's plan
+// takes them. They survive without locations, and in text and bytecode.
 // RUN: remat-opt %s -remat-plan -remat-materialize | FileCheck %s
 // RUN: remat-opt %s -remat-plan -remat-materialize -strip-debuginfo -remat-inline-regions -remat-plan-functions | FileCheck %s --check-prefix=PLAN
 // RUN: remat-opt %s -remat-plan -remat-materialize | remat-opt -remat-inline-regions -remat-plan-functions | FileCheck %s --check-prefix=PLAN

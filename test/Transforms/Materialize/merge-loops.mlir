@@ -15,7 +15,7 @@
 // CHECK: tensor.insert_slice
 // CHECK: scf.yield
 // CHECK: } {remat.phase = "backward"}
-// What reads the forward's results comes after it.
+// Users of the forward's results come after it.
 // CHECK: linalg.reduce {{.*}}ins(%[[R]]#1
 // CHECK: return %{{.*}}, %[[R]]#0
 func.func @one_loop(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, tensor<8x8xf32>) {

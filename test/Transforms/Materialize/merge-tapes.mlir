@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-merge-tapes --canonicalize --split-input-file | FileCheck %s
 
-// What enters an iteration is what left the one before: one tape, with the start in front.
+// The value that enters an iteration has left the one before: one tape, with the start first.
 // CHECK-LABEL: func @recurrence(
 // CHECK-SAME: %[[H0:.*]]: tensor<4xf32>
 func.func @recurrence(%h0: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
@@ -40,7 +40,7 @@ func.func @recurrence(%h0: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
 
 // -----
 
-// From the last position to the first: the start is behind. Both are tapes; one is read with its index moved, in its phase.
+// From the last position to the first: the start is last. Both are tapes; one is read with its index moved, in its phase.
 // CHECK-LABEL: func @backwards(
 // CHECK-SAME: %[[H0:.*]]: tensor<4xf32>
 // CHECK: %[[S:.*]] = remat.tape_write %[[H0]] into %{{.*}}[%{{c10.*}}]

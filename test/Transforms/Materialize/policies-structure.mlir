@@ -33,7 +33,7 @@ func.func @products_without_batch_dimension(%x: tensor<2x4x4xf32>, %w: tensor<4x
 // -----
 
 // Of four inner regions, the result of the second is saved (that of the fourth
-// is not needed): the first and the third run again.
+// is not needed): the first and the third are recomputed.
 func.func @every_second_region(%x: f32, %ct: f32) -> (f32, f32) {
   // expected-remark @+1 {{saves 1 values (4 bytes), recomputes 2 operations}}
   %y, %r:3 = remat.region policy(#remat.every_k<2>) (%a = %x : f32) -> f32 residuals(f32, f32, f32) {
@@ -178,7 +178,7 @@ func.func @poolings_are_no_products(%x: tensor<1x8x8x1xf32>, %w: tensor<3x3x1x1x
 
 // -----
 
-// A transposed convolution is a product like any other, of three dimensions as well; a sine is none.
+// A transposed convolution is a product like any other, of three dimensions as well; a sine is not.
 func.func @transposed_convolutions_are_products(%x: tensor<1x4x4x4x2xf32>, %w: tensor<2x2x2x3x2xf32>, %ct: tensor<1x8x8x8x3xf32>) -> (tensor<1x8x8x8x3xf32>, tensor<1x8x8x8x3xf32>) {
   // CHECK-LABEL: @transposed_convolutions_are_products
   // CHECK: residuals(tensor<1x8x8x8x3xf32>)

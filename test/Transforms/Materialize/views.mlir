@@ -1,15 +1,15 @@
 // RUN: remat-opt %s -remat-plan -remat-materialize | FileCheck %s
 // RUN: remat-opt %S/../../../examples/digits.mlir -remat-train-to-tensors='policy=save_only_names<"conv">' | FileCheck %s --check-prefix=DIGITS
 
-// The example names views of its convolutions: none of them runs again.
+// The example names views of its convolutions: none of them is recomputed.
 // DIGITS-LABEL: func.func @step(
 // DIGITS-NOT: remat.conv {{.*}}"recompute"
 // DIGITS: remat.phase = "recompute"
 // DIGITS-NOT: remat.conv {{.*}}"recompute"
 // DIGITS: return
 
-// A view of a value that may not be saved is saved where it may be: taking it
-// again would compute its source again.
+// A view of a value that may not be saved is saved if it may be: its
+// recomputation would include that of its source.
 // CHECK-LABEL: func.func @a_named_view_of_a_product(
 // CHECK: residuals(tensor<8xf32>)
 // CHECK: remat.backward

@@ -6,26 +6,25 @@
 include "mlir/Pass/PassBase.td"
 
 def Materialize : Pass<"remat-materialize", "::mlir::ModuleOp"> {
-  let summary = "execute plans: compute again in the backward what is not kept";
+  let summary = "execute plans: recompute in the backward what is not kept";
   let description = [{
     In: a joint function with a `remat.plan` in each `remat.backward` about whose
     residuals `remat-plan` has decided. Out: the same without plans, and without
-    the residuals that are computed again. Backwards without a plan stay as they
+    the residuals that are recomputed. Backwards without a plan stay as they
     are. Nothing is decided here.
 
     For each region, inner ones first, the slice of its body that leads from the
     plan's `from` to these residuals is cloned into the backward. The clones carry
-    `remat.phase = "recompute"`, stand in front of their first reader, and read
-    what they start from through one `remat.barrier` on the backward's cotangents.
+    `remat.phase = "recompute"`, stand before their first user, and read their
+    inputs through one `remat.barrier` on the backward's cotangents.
 
-    In a function without regions, where `remat-plan-functions` has decided, what is
-    rebuilt becomes part of the kernels that read it, if these can take it, else a
-    copy in front of them that reads what it starts from through a barrier. The
-    `remat.plan` stays, with what is saved, until `remat-inline-regions`.
+    In a function without regions, where `remat-plan-functions` has decided, the
+    producer of a recomputed value is fused into the kernels that read it if
+    possible, else cloned before them, with its inputs read through a barrier. The
+    `remat.plan` stays, with the saved values, until `remat-inline-regions`.
 
-    Finally, everything that nobody reads any more is removed: operations,
-    results, operands, tapes. Operations with side effects that nothing needed
-    depends on are left out of the clones.
+    Finally, dead operations, results, operands and tapes are removed. Operations
+    with side effects are cloned only if a needed value depends on them.
 
     Example:
 
@@ -68,7 +67,7 @@ def InlineRegions : Pass<"remat-inline-regions"> {
     backward has no `remat.begin_backward` yet gets one. Operations of a backward
     that carry no phase yet get `remat.phase = "backward"`.
 
-    A `remat.plan` is replaced by what it keeps: run again after fusion, this pass
+    A `remat.plan` is replaced by what it keeps: a second run, after fusion,
     removes that of a function. Idempotent.
 
     Example:
@@ -91,22 +90,22 @@ def InlineRegions : Pass<"remat-inline-regions"> {
 }
 
 def MergeLoops : Pass<"remat-merge-loops"> {
-  let summary = "compute in the loop of the backward what the forward's loop does";
+  let summary = "merge a loop of the forward into the backward's loop that recomputes it";
   let description = [{
     A loop over tiles from which nothing is saved (a loss head) stands twice in
-    a step: once for its results, once for the gradients, which computes each tile
-    again. Where nothing that the backward's loop reads depends on the results
-    of the forward's, such as the cotangent of a mean, this pass moves the body of
-    the latter into the former, and takes away the barriers that kept both
+    a step: once for its results, once for the gradients, where each tile is
+    recomputed. If no operand of the backward's loop depends on the results of the
+    forward's (the cotangent of a mean does not), this pass moves the body of
+    the latter into the former, and removes the barriers that kept both
     computations apart: CSE merges them afterwards.
 
     In: regions are inlined, `remat.begin_backward` is there. Loops from 0 by 1, with the same
     constant number of iterations, of which the backward's counts down; the
-    forward's only fills in parts of tensors, each iteration its own. What reads the
-    results of the forward comes after the merged loop, and is part of the backward.
-    A loop whose results another one goes on to fill in, other parts of them, comes after that
-    one, as the backward goes through the tiles from the last to the first. Where
-    the backward computes again what its product reads, so does the merged loop.
+    forward's only fills in parts of tensors, disjoint ones in each iteration. Users of the
+    results of the forward move after the merged loop, and become part of the backward.
+    A loop whose results a later one continues to fill in, in other parts, comes after that
+    one, since the backward goes through the tiles from the last to the first. Where
+    the backward recomputes operands of its product, so does the merged loop.
     Out: the same values.
 
     Example: `%l` is read by the loss only, and `%dl` is constant
