@@ -1,9 +1,9 @@
-//===- CheapSlice.cpp - What is cheaper to make than to keep --------------===//
+//===- CheapSlice.cpp - Values that are cheaper to recompute --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A padded image is another tensor and constants around it, a mask or a shifted
-// index is made of the model's inputs, and what an exporter computes in a wider
-// type, to round it, is no value of the model at all.
+// index is computed from the model's inputs, and a value that an exporter
+// computes in a wider type, to round it, is not one of the model at all.
 //===----------------------------------------------------------------------===//
 
 #include "CheapSlice.h"
@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-/// Whether keeping the source instead of the result saves what a copy is worth:
-/// the source is kept anyway, or an eighth of it is added.
+/// Returns true if keeping the source instead of the result is worth a copy:
+/// the source is kept anyway, or padding adds at least an eighth of it.
 static bool pays(tensor::PadOp pad, function_ref<bool(Value)> isKept) {
   if (isKept(pad.getSource()))
     return true;
@@ -28,7 +28,8 @@ static bool pays(tensor::PadOp pad, function_ref<bool(Value)> isKept) {
              source.getNumElements() / 8;
 }
 
-/// Whether `op` makes masks or indices, by a few operations for each.
+/// Returns true if `op` computes masks or indices, by a few operations for
+/// each.
 static bool makesIntegers(LinalgOp op) {
   return isFusableProducer(op) && isCheap(op) &&
          llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -36,7 +37,8 @@ static bool makesIntegers(LinalgOp op) {
          });
 }
 
-/// Whether `op` makes floating-point numbers elementwise or as sums over rows.
+/// Returns true if `op` computes floating-point numbers elementwise or as sums
+/// over rows.
 static bool makesFloats(LinalgOp op) {
   return (isFusableProducer(op) ||
           (isFusableConsumer(op) && !readsTensorsInBody(op))) &&
@@ -49,13 +51,15 @@ static bool makesFloats(LinalgOp op) {
 static constexpr unsigned kMaxOps = 8;
 
 namespace {
-/// What makes a value from others that are kept until the backward anyway.
+/// The operations that compute a value from others that are kept until the
+/// backward anyway.
 class Slice {
 public:
   Slice(function_ref<bool(Value)> isKept, function_ref<bool(Value)> isFused)
       : isKept(isKept), isFused(isFused) {}
 
-  /// Whether all of `value` is cheap to make, and something is gained by it.
+  /// Returns true if `value` is cheap to compute, and something is gained by
+  /// it.
   bool canMake(Value value) {
     return addProducer(value) && !sources.empty() && hasKernel &&
            (floatWidth == 0 || floatWidth > getWidestSource());
@@ -95,7 +99,7 @@ private:
     return true;
   }
 
-  /// Whether `op` is cheap in itself.
+  /// Returns true if `op` itself is cheap.
   bool canAdd(Operation *op) {
     if (isa<tensor::EmptyOp, linalg::FillOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp>(op))
@@ -128,9 +132,10 @@ private:
 
   function_ref<bool(Value)> isKept, isFused;
   SetVector<Operation *> ops;
-  /// Operations that are added when what they read is.
+  /// Operations whose operands are being added.
   unsigned numPending = 0;
-  /// Of the narrowest floating-point number that a kernel makes; 0: none does.
+  /// The width of the narrowest floating-point numbers that a kernel computes,
+  /// or 0 if there is no such kernel.
   unsigned floatWidth = 0;
   unsigned numReductions = 0;
   bool hasKernel = false;

@@ -1,4 +1,4 @@
-//===- CheapSlice.h - What is cheaper to make than to keep ------*- C++ -*-===//
+//===- CheapSlice.h - Values that are cheaper to recompute ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H
 #define REMAT_LIB_TRANSFORMS_PLAN_CHEAPSLICE_H
@@ -8,11 +8,11 @@
 
 namespace mlir::remat {
 
-/// The tensors that `value` is made of by a few cheap operations; none if there
-/// are no such operations, or keeping `value` costs no more than they do. All
-/// of these tensors are kept until the backward anyway (`isKept`), or smaller
-/// than `value`. What `isFused` is part of the kernels that read it, and costs
-/// nothing by itself.
+/// Returns the tensors from which a few cheap operations compute `value`;
+/// std::nullopt if there are no such operations, or nothing is gained by them.
+/// All of these tensors are kept until the backward anyway (`isKept`), or
+/// smaller than `value`. Values that are `isFused` are computed in the kernels
+/// that read them, and cost nothing by themselves.
 std::optional<llvm::SetVector<Value>>
 getCheapSlice(Value value, llvm::function_ref<bool(Value)> isKept,
               llvm::function_ref<bool(Value)> isFused);

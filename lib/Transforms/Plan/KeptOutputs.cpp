@@ -1,9 +1,9 @@
 //===- KeptOutputs.cpp - Outputs that others keep anyway ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a region yields is an operand of the next one, whose backward reads it,
-// whatever the policies say. Where this region's backward needs it as well (for
-// the sign of a ReLU), to make it again would take time and free nothing.
+// The output of a region is an operand of the next one, whose backward reads
+// it, whatever the policies say. Where this region's backward needs it as well
+// (for the sign of a ReLU), recomputing it would take time and free nothing.
 //===----------------------------------------------------------------------===//
 
 #include "KeptOutputs.h"
@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether `use` is in the backward, and what it reads has to be there.
+/// Returns true if `use` is in the backward, and keeps the value live until
+/// then.
 static bool keeps(OpOperand &use, BackwardOp except,
                   const BackwardBorder &border) {
   Operation *user = use.getOwner();
@@ -29,7 +30,7 @@ static bool keeps(OpOperand &use, BackwardOp except,
          !backward.getBodyBlock()->getArgument(number).use_empty();
 }
 
-/// Whether something but `backward` keeps `value`, by whatever name.
+/// Returns true if something but `backward` keeps `value`, also under a name.
 static bool isKeptElsewhere(Value value, BackwardOp backward,
                             const BackwardBorder &border) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
@@ -39,7 +40,8 @@ static bool isKeptElsewhere(Value value, BackwardOp backward,
   });
 }
 
-/// More than an elementwise kernel, which fusion makes part of its reader.
+/// Returns true if `op` is more than an elementwise kernel, which is fused into
+/// its users.
 static bool isExpensive(Operation *op) {
   if (isGenerator(op) || isFree(op) || isa<NameOp>(op))
     return false;
@@ -48,7 +50,7 @@ static bool isExpensive(Operation *op) {
                 : !op->hasTrait<OpTrait::Elementwise>();
 }
 
-/// Of what is saved for this region alone.
+/// Returns the bytes that are saved for this region alone.
 static int64_t countSavedBytes(const Slice &slice,
                                const SetVector<Value> &kept) {
   int64_t bytes = 0;
@@ -58,7 +60,7 @@ static int64_t countSavedBytes(const Slice &slice,
   return bytes;
 }
 
-/// Whether something expensive of `slice` is not in `shorter`.
+/// Returns true if an expensive operation of `slice` is not in `shorter`.
 static bool runsLess(const Slice &shorter, const Slice &slice) {
   llvm::SmallDenseSet<Operation *> rest(shorter.ops.begin(), shorter.ops.end());
   return llvm::any_of(slice.ops, [&](Operation *op) {

@@ -8,9 +8,9 @@
 
 namespace mlir::remat {
 
-/// Outputs of `region` among what `backward` needs that something else in the
-/// backward reads anyway (the next region, of which they are operands), and
-/// without which a product, a sum or a call would run again or more would be
+/// Returns outputs of `region` that `backward` needs, that are kept anyway for
+/// another use in the backward (they are operands of the next region), and
+/// without which an expensive operation would be recomputed or more would be
 /// saved. An output that gives a ReLU its sign is one.
 SetVector<Value> findKeptOutputs(RegionOp region,
                                  const BackwardInputs &backward,

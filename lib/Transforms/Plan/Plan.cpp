@@ -173,7 +173,7 @@ Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
   return {};
 }
 
-/// Whether `policy` saves `value` for the sake of its name.
+/// Returns true if `policy` saves `value` because of its name.
 static bool savesByName(Attribute policy, Value value, StringRef name) {
   if (auto anyOf = dyn_cast<AnyOfAttr>(policy))
     return llvm::any_of(anyOf.getPolicies(), [&](Attribute member) {

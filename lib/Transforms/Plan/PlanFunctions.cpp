@@ -1,9 +1,9 @@
 //===- PlanFunctions.cpp - Decide what a function's backward keeps --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Regions say what may be saved. What crosses from the forward of a function to
-// its backward is known when they are gone, their code is kernels, and it shows
-// what these read.
+// Regions say what may be saved. The values of a function's forward that its
+// backward reads are known only once regions are inlined and their code is
+// kernels.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"
@@ -41,20 +41,20 @@ public:
   void run();
 
 private:
-  /// What the backward does with a value of the forward.
+  /// A value of the forward that the backward uses, or needs for another one.
   struct Residual {
     /// Uses in the backward.
     SmallVector<OpOperand *> uses;
-    /// Kernels that read it once another residual, which is made of it, is
-    /// fused into them.
+    /// Kernels that read it once another residual, which is computed from it,
+    /// is fused into them.
     SetVector<Operation *> laterUsers;
-    /// The operations by which that one is made of it.
+    /// The number of operations that compute that other residual from it.
     unsigned numLaterOps = 0;
-    /// Whether such a residual is a view.
+    /// Such a residual is a view of it.
     bool isViewed = false;
-    /// Whether it disappears into the kernels that read it.
+    /// It is fused into the kernels that read it.
     bool isFused = false;
-    /// Whether others are made again of it, by more than a view.
+    /// Others are recomputed from it, by more than a view.
     bool isStart = false;
     DecisionAttr decision;
   };
@@ -80,16 +80,17 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What the backward reads
+// Uses in the backward
 //===----------------------------------------------------------------------===//
 
-/// Whether there is something to decide.
+/// Returns true if `value` is a tensor that may be kept.
 static bool mayBeResidual(OpResult value) {
   return isa<TensorType>(value.getType()) &&
          !isWithoutContents(value.getOwner());
 }
 
-/// Whether fusion makes `value` in `user`, since no tensor is needed for it.
+/// Returns true if fusion computes `value` in `user`, since its producer reads
+/// no tensor.
 static bool isMadeInUser(OpResult value, Operation *user) {
   auto producer = dyn_cast<LinalgOp>(value.getOwner());
   auto consumer = dyn_cast<LinalgOp>(user);
@@ -133,7 +134,7 @@ bool BlockPlanner::isReadByForward(Value value) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
-/// Whether the operation that makes `value` can disappear into all kernels that
+/// Returns true if the producer of `value` can be fused into all kernels that
 /// read it, those of the backward among them, and the backward keeps at most
 /// one value, no bigger, in its place.
 bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
@@ -142,7 +143,7 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
   if (!producer || residual.isViewed || !isFusableProducer(producer) ||
       !readsOneFullTensor(producer))
     return false;
-  // Also together with what it is evaluated with.
+  // Also together with the operations that are fused with it.
   std::optional<unsigned> numOps = countCheapOps(producer);
   if (!numOps || *numOps + residual.numLaterOps > kMaxCheapOps)
     return false;
@@ -171,7 +172,7 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
   return numNew <= 1;
 }
 
-/// Whether the function returns `value`, or a view of it.
+/// Returns true if the function returns `value`, or a view of it.
 static bool isReturned(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return isa<func::ReturnOp>(user) ||
@@ -186,7 +187,7 @@ DecisionAttr BlockPlanner::makeDecision(DecisionKind kind, StringRef reason) {
                            StringAttr::get(context, reason));
 }
 
-/// Decides about `value` if it disappears: into its users, or as a view.
+/// Decides about `value` if it is fused into its users, or a view.
 void BlockPlanner::fuseOrView(Value value) {
   Residual &residual = residuals[value];
   SetVector<Value> sources;
@@ -215,8 +216,8 @@ void BlockPlanner::fuseOrView(Value value) {
     residuals[source].isViewed = true;
 }
 
-/// Decides about `value` if it does not disappear. What is fused into its
-/// users is not there to make others of.
+/// Decides about `value` if it is neither. Values that are fused into their
+/// users are not available for the recomputation of others.
 void BlockPlanner::makeAgainOrSave(Value value) {
   Residual &residual = residuals[value];
   auto isFused = [&](Value source) {
@@ -231,7 +232,7 @@ void BlockPlanner::makeAgainOrSave(Value value) {
             getCheapSlice(value, isThere, isFused)) {
       residual.decision = makeDecision(DecisionKind::Rebuild,
                                        "cheap to make of what is kept anyway");
-      // The backward makes constants again.
+      // Constants are not residuals: the backward recomputes them.
       for (Value source : *sources)
         if (auto result = dyn_cast<OpResult>(source);
             result && mayBeResidual(result))
@@ -246,8 +247,8 @@ void BlockPlanner::makeAgainOrSave(Value value) {
         makeDecision(DecisionKind::Save, "read by the backward");
 }
 
-/// Decides once more about what is to be saved: elementwise results may be
-/// worth a kernel in the backward.
+/// Decides once more about values that are to be saved: elementwise results may
+/// be worth a kernel in the backward.
 void BlockPlanner::makeAgainInTime() {
   SmallVector<TimedResidual> timed;
   DenseMap<Value, SmallVector<Operation *>> readers;
@@ -300,7 +301,7 @@ void BlockPlanner::run() {
   collectUses();
   if (residuals.empty())
     return;
-  // From the end: a value that is rebuilt makes its operands residuals.
+  // From the end: operands of a recomputed value become residuals.
   for (Operation &op : llvm::reverse(block))
     for (OpResult result : op.getResults())
       if (residuals.contains(result))

@@ -181,7 +181,8 @@ static DenseSet<Operation *> findBackward(func::FuncOp function) {
   return backward;
 }
 
-/// Whether something in the backward reads `value` or a view of it.
+/// Returns true if the backward reads `value` or a view of it, other than for
+/// an update.
 static bool isKept(Value value, const DenseSet<Operation *> &backward) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (backward.contains(user))
@@ -190,8 +191,8 @@ static bool isKept(Value value, const DenseSet<Operation *> &backward) {
   });
 }
 
-/// The tensors that the forward of a function makes and the backward reads,
-/// decided or not.
+/// Prints the tensors that the forward of a function computes and the backward
+/// reads, decided or not.
 static void printKept(raw_ostream &os, func::FuncOp function) {
   SmallVector<Row> rows;
   DenseSet<Operation *> backward = findBackward(function);
@@ -221,7 +222,8 @@ static DenseMap<StringRef, unsigned> countCalls(ModuleOp module) {
   return counts;
 }
 
-/// What the backward of a function reads: all that regions save is among it.
+/// Prints the values that the backward of a function reads, which include all
+/// that regions save.
 static void printFunction(raw_ostream &os, func::FuncOp function,
                           unsigned calls) {
   for (PlanOp plan : function.getOps<PlanOp>()) {

@@ -23,7 +23,7 @@ using namespace mlir::remat;
 
 ResidualPaths::ResidualPaths(ModuleOp module) {
   SymbolTable symbols(module);
-  // What a public function returns is not ours to change.
+  // The results of a public function must not change.
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPrivate() && !function.isExternal() &&
         function.getBody().hasOneBlock())
@@ -230,7 +230,8 @@ bool ResidualPaths::link(TapeWriteOp write, TapeReadOp read) {
 // From backward to forward
 //===----------------------------------------------------------------------===//
 
-/// The write behind `read`, if both are of corresponding iterations.
+/// Returns the write of the value that `read` reads, if both are of
+/// corresponding iterations.
 TapeWriteOp ResidualPaths::getLinkedWrite(TapeReadOp read) {
   TapeWriteOp write = getWriteOf(getOrigin(read.getTape()));
   if (!write)
@@ -242,9 +243,9 @@ TapeWriteOp ResidualPaths::getLinkedWrite(TapeReadOp read) {
   return isLinked ? write : TapeWriteOp();
 }
 
-/// What every call of a backward function passes in this place, in terms of the
-/// forward function: something that it returns or one of its arguments. Null if
-/// it is neither, or not the same in all calls.
+/// Returns the value that every call of a backward function passes as argument
+/// `number`, in terms of the forward function: an operand of its return or one
+/// of its arguments. Null if it is neither, or not the same in all calls.
 Value ResidualPaths::getOriginOfArgument(func::FuncOp backward,
                                          unsigned number) {
   auto it = callLinks.find(backward);

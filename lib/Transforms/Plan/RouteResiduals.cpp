@@ -43,8 +43,8 @@ private:
 };
 } // namespace
 
-/// Whether `value` may be an operand of `op`. Forward operations come before
-/// backward ones, so only the borders of isolated operations matter.
+/// Returns true if `value` may be an operand of `op`. Forward operations come
+/// before backward ones, so only the borders of isolated operations matter.
 static bool isVisibleAt(Value value, Operation *op) {
   Region *home = value.getParentRegion();
   for (Region *region = op->getParentRegion(); region;

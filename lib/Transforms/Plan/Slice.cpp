@@ -21,10 +21,9 @@ int64_t mlir::remat::getNumBytes(Type type) {
   return shaped && !shaped.hasStaticShape() ? 0 : estimateBytes(type);
 }
 
-/// Whether to recompute `value` costs nothing and does not keep more bytes
-/// alive than to save it. A view of something that may not be saved
-/// is not free: its source would be computed again. `known` holds the answers
-/// so far.
+/// Returns true if recomputing `value` costs nothing and does not keep more
+/// bytes live than saving it. A view of a value that may not be saved is not
+/// free: its source would be recomputed. `known` holds the answers so far.
 static bool isNotWorthSaving(Value value, PolicyAttrInterface policy,
                              DenseMap<Value, bool> &known) {
   // Values that stay live for a recompute.
@@ -83,7 +82,7 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
     for (Value read : getInputs(op))
       values.insert(lookThroughNames(read));
   }
-  // An operation that runs again for one result gives its others for nothing.
+  // The recomputation of one result of an operation provides the others.
   slice.saved.remove_if(
       [&](Value value) { return ops.contains(value.getDefiningOp()); });
   slice.ops = ops.takeVector();

@@ -9,15 +9,15 @@
 
 namespace mlir::remat {
 
-/// Whether two indices are equal in every execution: the same pure arithmetic
-/// on the same values, which CSE may or may not have merged.
+/// Returns true if two indices are equal in every execution: the same pure
+/// arithmetic on the same values, which CSE may or may not have merged.
 bool isSameIndex(Value lhs, Value rhs);
 
-/// The loop whose tape `write` extends, if the tape is carried by that loop and
-/// read by nobody inside; the tape's number in `index`.
+/// Returns the loop whose tape `write` extends, if that loop carries the tape
+/// and does not read it; sets `index` to the tape's number.
 scf::ForOp getRecordingLoop(TapeWriteOp write, unsigned &index);
 
-/// The write behind a tape that is the result of a loop.
+/// Returns the write of a tape that is the result of a loop, or null.
 TapeWriteOp getWriteOf(Value tape);
 
 } // namespace mlir::remat

@@ -1,8 +1,9 @@
-//===- TimedRebuilds.cpp - What is worth a kernel in the backward ---------===//
+//===- TimedRebuilds.cpp - Recomputes that are worth a kernel -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A knapsack: values are items with bytes and time, and interact, as one may be
-// made of another one that is made again as well. Greedy by time for a byte.
+// A knapsack: values are items with bytes and time, and interact, since one may
+// be computed from another one that is recomputed as well. Greedy by time per
+// byte.
 //===----------------------------------------------------------------------===//
 
 #include "TimedRebuilds.h"
@@ -21,25 +22,27 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-/// All that is made again may take a 25th of the step, by the estimates: a few
+/// All recomputation may take a 25th of the step, by the estimates: a few
 /// percent, chosen by judgement. It is enough for each elementwise result of
 /// models whose products take most of their time.
 static constexpr int64_t kShareOfStep = 25;
 
-/// A chain of more kernels is not followed: each reads what the next one does
-/// and more.
+/// Longer chains of kernels are not followed: each kernel reads as much as the
+/// next one and more.
 static constexpr unsigned kMaxKernels = 8;
 
-/// What is live at less than this many hundredths of the peak is no part of it,
-/// even though the schedule and the packing are still to come.
+/// Values that are live only where less than this many hundredths of the peak
+/// are live are not part of it, even though the schedule and the packing are
+/// still to come.
 static constexpr int64_t kPercentOfPeak = 80;
 
-/// What is added to what is kept, and what has to be in memory on the way near
-/// the peak, is at most this share of what goes.
+/// Values that are kept in addition, and temporaries near the peak, have at
+/// most this share of the bytes of the recomputed value.
 static constexpr int64_t kShareOfValue = 8;
 
 namespace {
-/// How a value is made of others that are there in the backward.
+/// The operations that compute a value from others that are available in the
+/// backward.
 struct Chain {
   SetVector<Operation *> ops;
   SetVector<Value> sources;
@@ -54,8 +57,8 @@ public:
   TimedRebuilds run();
 
 private:
-  /// The time in the order of the block in which the backward reads a value
-  /// first and last.
+  /// The positions in the block at which the backward reads a value first and
+  /// last.
   struct Reads {
     unsigned first, last;
   };
@@ -78,14 +81,15 @@ private:
   ArrayRef<TimedResidual> residuals;
   DenseMap<Operation *, unsigned> position;
   DenseMap<Value, Reads> reads;
-  /// Residuals that are not there in the backward.
+  /// Residuals that are not available in the backward.
   DenseSet<Value> gone;
   /// For values that have been chosen.
   DenseMap<Value, Chain> chains;
-  /// The chosen values that are made of a value.
+  /// The chosen values that are recomputed from a value.
   DenseMap<Value, SetVector<Value>> madeOf;
-  /// At each operation: the bytes of the tensors that the block makes, as it
-  /// stands, without those that have been chosen; and the most of them.
+  /// At each operation: the live bytes of the tensors that the block computes,
+  /// in its present order, without those that have been chosen; and the
+  /// maximum.
   SmallVector<int64_t> live;
   int64_t peak = 0;
   int64_t budget = 0, spent = 0;
@@ -121,7 +125,7 @@ bool Chooser::isThere(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a value is made of
+// Chains
 //===----------------------------------------------------------------------===//
 
 bool Chooser::addProducer(Chain &chain, Value value) {
@@ -148,8 +152,8 @@ bool Chooser::addProducer(Chain &chain, Value value) {
   return chain.numKernels <= kMaxKernels;
 }
 
-/// Also finds out whether the chain becomes one kernel: each part of it that
-/// does not is a tensor in memory, for a moment.
+/// Estimates the time of the chain. Parts of it that are not fused into one
+/// kernel are temporary tensors: returns false if these are too large.
 bool Chooser::estimateTime(Chain &chain, OpResult value) {
   int64_t bytes = estimateBytes(value.getType()), scalars = 0, starts = 0;
   int64_t inMemory = 0;
@@ -182,15 +186,15 @@ bool Chooser::estimateTime(Chain &chain, OpResult value) {
          isFarFromPeak(inMemory, reads.at(value).first);
 }
 
-/// Whether what is kept for `value`, or kept for longer, is little beside it.
-/// Of dynamic sizes nobody knows.
+/// Returns true if the values that are kept for `value`, or kept for longer,
+/// are small in comparison. Dynamic sizes are not known, so they are not.
 bool Chooser::keepsLittle(const Chain &chain, OpResult value) {
   int64_t more = 0;
   for (Value source : chain.sources) {
     if (isa<BlockArgument>(source) || matchPattern(source, m_Constant()))
       continue;
     auto it = reads.find(source);
-    // What is made again itself would be kept after all.
+    // A source that is recomputed itself would be kept after all.
     bool isLonger = !isThere(source) || it->second.last < reads.at(value).first;
     if (isLonger && !cast<ShapedType>(source.getType()).hasStaticShape())
       return false;
@@ -217,8 +221,8 @@ bool Chooser::isCalled() const {
   return function && function.isPrivate();
 }
 
-/// Takes `value` if the budget allows it, with what it adds to the chains of
-/// those that are made of it.
+/// Chooses `value` if the budget allows it, together with the additional time
+/// of the chains of those that are recomputed from it.
 bool Chooser::choose(OpResult value) {
   gone.insert(value);
   SmallVector<Value> changed = {value};
@@ -236,8 +240,8 @@ bool Chooser::choose(OpResult value) {
       time -= it->second.time;
     found.push_back(std::move(*chain));
   }
-  // What is chosen for one call is chosen for all of a function, where the
-  // calls' budgets together might do for more than half of them.
+  // A choice for a function is one for all of its calls, whose budgets together
+  // might suffice for more than half of them.
   int64_t counted = isCalled() ? spent + (time - spent) / 2 : time;
   if (counted > budget) {
     gone.erase(value);
@@ -266,9 +270,9 @@ bool Chooser::choose(OpResult value) {
 // The peak
 //===----------------------------------------------------------------------===//
 
-/// The position of the last operation that reads `value` or a view of it. What
-/// the function returns counts as consumed where it is made, as gradients are
-/// by eager steps.
+/// Returns the position of the last operation that reads `value` or a view of
+/// it. Results of the function count as consumed where they are computed, as
+/// gradients are by eager steps.
 unsigned Chooser::findEnd(Value value) {
   unsigned end = position.lookup(value.getDefiningOp());
   for (Operation *user : value.getUsers()) {
@@ -299,12 +303,13 @@ void Chooser::estimateLiveBytes() {
   peak = *llvm::max_element(live);
 }
 
-/// Whether so many bytes more may be live there without a thought.
+/// Returns true if `bytes` more, live at position `at`, stay clear of the peak.
 bool Chooser::isFarFromPeak(int64_t bytes, unsigned at) {
   return live[at] + bytes <= peak / 100 * kPercentOfPeak;
 }
 
-/// `value` itself is there in any case.
+/// Adds `bytes` to the live bytes in the live range of `value`, except where it
+/// is computed.
 void Chooser::addToLive(Value value, int64_t bytes) {
   unsigned begin = position.lookup(value.getDefiningOp());
   for (unsigned i = begin + 1, end = findEnd(value); i <= end; ++i)
@@ -312,7 +317,8 @@ void Chooser::addToLive(Value value, int64_t bytes) {
   peak = *llvm::max_element(live);
 }
 
-/// Time is for the peak only: where much less is live anyway, values stay.
+/// Drops choices that do not lower the peak, since much less is live in all of
+/// the value's range.
 void Chooser::removeUseless() {
   int64_t limit = peak / 100 * kPercentOfPeak;
   SmallVector<Value> values = chosen.rebuilt.takeVector();
@@ -329,7 +335,8 @@ void Chooser::removeUseless() {
   }
 }
 
-/// Takes `value` back, with which others may be made.
+/// Takes back the choice of `value`, from which others may be recomputed then.
+/// Returns false if one of these had no chain any more.
 bool Chooser::keep(Value value) {
   gone.erase(value);
   SmallVector<std::pair<Value, Chain>> found;

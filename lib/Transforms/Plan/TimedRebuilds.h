@@ -1,9 +1,9 @@
-//===- TimedRebuilds.h - What is worth a kernel in the backward -*- C++ -*-===//
+//===- TimedRebuilds.h - Recomputes that are worth a kernel -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value that elementwise kernels make of others which the backward keeps
-// anyway need not be kept: made again in front of the product that reads it, it
-// exists only that long. That costs time, of which there is a budget.
+// A value that elementwise kernels compute from others which the backward keeps
+// anyway need not be kept: if it is recomputed before the product that reads
+// it, it is live only that long. That costs time, of which there is a budget.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TRANSFORMS_PLAN_TIMEDREBUILDS_H
@@ -19,26 +19,26 @@ namespace mlir::remat {
 /// A tensor that the backward reads of the forward.
 struct TimedResidual {
   OpResult value;
-  /// The operations of the block in which the backward reads it, or what is
-  /// fused or viewed of it.
+  /// The operations of the block in which the backward reads it, or a value
+  /// that is recomputed from it.
   SmallVector<Operation *> readers;
-  /// Whether it is made again as it stands: nothing keeps it.
+  /// It is recomputed already: nothing keeps it.
   bool isRebuilt = false;
-  /// Whether it may be made again, or somebody has decided that it stays.
+  /// It may be recomputed; otherwise it has been decided that it stays.
   bool mayBeRebuilt = false;
 };
 
 struct TimedRebuilds {
   llvm::SetVector<Value> rebuilt;
-  /// Small values, not among the residuals, of which others are made.
+  /// Small values, not among the residuals, from which others are recomputed.
   llvm::SetVector<Value> kept;
 };
 
-/// Chooses among `residuals`, in the order of the block, those that are made
-/// again, those first that take the least time for a byte, as long as all of it
-/// is a small part of what `block` takes. No value lives longer for it than
-/// before but small ones, so that the peak does not grow: what a value is made
-/// of is read later in the backward, or an eighth of it.
+/// Chooses residuals to recompute among `residuals`, which are in the order of
+/// the block: first those that take the least time per byte, as long as all of
+/// them take a small part of the time of `block`. Only small values live longer
+/// for it than before, so that the peak does not grow: the sources of a value
+/// are read later in the backward, or have at most an eighth of its bytes.
 TimedRebuilds chooseTimedRebuilds(Block &block,
                                   ArrayRef<TimedResidual> residuals);
 

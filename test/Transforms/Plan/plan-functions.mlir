@@ -50,7 +50,7 @@ func.func @the_backward_pads_again(%x: tensor<8xf32>, %w: tensor<5xf32>, %e: ten
 #out = affine_map<(o, k) -> (o)>
 #tap = affine_map<(o, k) -> (k)>
 
-// A constant that is padded again is no decision: the backward makes it again, too.
+// A constant whose padding is recomputed needs no decision: the backward recomputes it, too.
 // PLAN-LABEL: func.func @of_a_constant(
 // PLAN: remat.plan %{{.*}}, %{{.*}} : tensor<12xf32>, tensor<8xf32>
 // PLAN-SAME: [#remat.decision<rebuild by "function" because "cheap to make of what is kept anyway">,
@@ -362,7 +362,7 @@ func.func @but_one_of_which_it_keeps_the_tensor_anyway(%w: tensor<4x8xf32>, %v: 
 
 #id = affine_map<(i) -> (i)>
 
-// Kernels of the backward do not grow without end: eight operations are made again, together.
+// Kernels of the backward do not grow without end: at most eight operations together are recomputed.
 // PLAN-LABEL: func.func @nor_two_that_are_cheap_only_one_by_one(
 // PLAN: %[[FIRST:.*]] = linalg.generic
 // PLAN: %[[SECOND:.*]] = linalg.generic

@@ -1,8 +1,8 @@
 // RUN: remat-opt %s -remat-plan -split-input-file | FileCheck %s
 // RUN: remat-opt %s -remat-plan -canonicalize -cse -sccp -loop-invariant-code-motion -remat-plan -split-input-file | FileCheck %s
 
-// One decision for each residual: what may not be saved is computed again from
-// the region's operand, which becomes an operand of the backward.
+// One decision for each residual: a value that may not be saved is recomputed
+// from the region's operand, which becomes an operand of the backward.
 // CHECK-LABEL: func.func @what_the_policy_forbids_is_recomputed_from_operands(
 // CHECK: remat.region ({{.*}}) -> f32 residuals(f32) {
 // CHECK: remat.backward (%[[A:[a-z0-9]+]] = %arg0 : f32) residuals(%[[S:[a-z0-9]+]] = %residuals : f32) cotangents({{.*}}) -> f32 {
@@ -45,7 +45,7 @@ func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32,
 
 // -----
 
-// What costs nothing is not saved, whatever the policy permits.
+// A value that costs nothing to recompute is not saved, whatever the policy permits.
 // CHECK-LABEL: func.func @what_costs_nothing_is_rebuilt(
 // CHECK: #remat.decision<rebuild by "#remat.everything_saveable" because "costs nothing">
 func.func @what_costs_nothing_is_rebuilt(%x: tensor<2x4xf32>, %ct: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
@@ -91,8 +91,8 @@ func.func @what_an_inner_recompute_starts_from_is_decided_around_it(%x: f32, %ct
 
 // -----
 
-// The backward of the second region reads its operand, so that %h is there: no
-// product runs again for it.
+// The backward of the second region reads its operand, so that %h is available:
+// no product is recomputed for it.
 // CHECK-LABEL: func.func @an_output_that_the_next_region_keeps_is_not_recomputed(
 // CHECK: #remat.decision<save by "#remat.nothing_saveable" because "kept as another's operand anyway">
 // CHECK-NOT: recompute

@@ -132,7 +132,7 @@ func.func @the_step_is_too_short(%x0: tensor<1024x64xf32>, %w: tensor<64x64xf32>
 
 // -----
 
-// %s is a residual connection: made again of %y, which is made again as well,
+// %s is a residual connection: recomputed from %y, which is recomputed as well,
 // it is one kernel of %x0 and %x.
 // CHECK-LABEL: func.func @a_chain_is_one_kernel(
 // CHECK: %[[X0:.*]] = linalg.matmul
@@ -273,8 +273,8 @@ func.func @a_part_of_it_would_be_in_memory_at_the_peak(%a: tensor<1024x1024xf32>
 
 // -----
 
-// %y is made again, in one kernel. To make %s again as well, by eight more, %y
-// would have to be kept after all.
+// %y is recomputed, in one kernel. If %s were recomputed as well, by eight more,
+// %y would have to be kept after all.
 // PLAN-LABEL: func.func @what_is_made_again_is_not_kept_for_others(
 // PLAN: remat.plan %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor
 // PLAN-SAME: [#remat.decision<save by "function" because "read by the backward">,

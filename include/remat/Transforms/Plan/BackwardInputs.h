@@ -46,8 +46,8 @@ struct BackwardInputs {
 SmallVector<BackwardInputs> getBackwards(RegionOp region, ResidualPaths &paths,
                                          SmallVectorImpl<Operation *> &opaque);
 
-/// Whether everything that reads `value`, or the tape `value`, is about to
-/// compute it again in an inner backward: then nothing else needs it.
+/// Returns true if all users of `value`, or of the tape `value`, are inner
+/// backwards that recompute it: then nothing else needs it.
 bool isReplacedInside(Value value);
 
 /// Drops operands that the body of `backward` does not read: they must not look

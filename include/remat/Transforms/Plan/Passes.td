@@ -6,12 +6,12 @@
 include "mlir/Pass/PassBase.td"
 
 def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
-  let summary = "decide for each residual whether it is kept or computed again";
+  let summary = "decide for each residual whether it is saved or recomputed";
   let description = [{
     In: a joint function in which every value that a `remat.backward` reads is a
-    residual of its `remat.region` (`remat-differentiate` makes it; so may
-    anybody else). Out: the same program with a `remat.plan` at the start of each
-    backward, which says for each residual whether it is saved or computed again,
+    residual of its `remat.region` (made by `remat-differentiate`, or in another
+    way). Out: the same program with a `remat.plan` at the start of each
+    backward, which says for each residual whether it is saved or recomputed,
     who decided so, and from which values a recompute starts; these have become
     residuals or operands of the backward. `remat-materialize` executes that.
 
@@ -68,33 +68,33 @@ def Plan : Pass<"remat-plan", "::mlir::ModuleOp"> {
 def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
   let summary = "decide for each value that a function's backward reads whether the forward keeps it";
   let description = [{
-    In: a joint function without regions, with a `remat.begin_backward`: what
-    `remat-inline-regions` leaves, before its kernels are fused. Out: the same
+    In: a joint function without regions, with a `remat.begin_backward`: the result
+    of `remat-inline-regions`, before its kernels are fused. Out: the same
     with one `remat.plan` between forward and backward, through which every
-    tensor goes that the one makes and the other reads, with a decision about
-    each. Constants, fills and draws are none of these: kernels make them.
+    tensor goes that the one computes and the other reads, with a decision about
+    each. Constants, fills and draws are not among these: kernels compute them.
 
-    Policies have decided what may be saved. What is saved may still be cheaper
-    to make again, and then is:
+    Policies have decided what may be saved. Some of these values are recomputed
+    all the same, since that is cheaper:
 
-    - an elementwise operation, cheap to evaluate (at most 8 operations, together
-      with others that are made again of it, and none of them dear), that
-      disappears into all kernels that read it, if the backward keeps at most one
+    - results of an elementwise operation, cheap to evaluate (at most 8 operations,
+      together with recomputed ones that depend on it, and none of them expensive),
+      that is fused into all kernels that read it, if the backward keeps at most one
       tensor in its place, no bigger;
-    - a view, of whose source the same is asked;
+    - a view, whose source is decided about in turn;
     - a `tensor.pad` with a constant whose source the backward reads anyway, or
       to which padding adds an eighth or more. Convolutions that pad by themselves
       (`remat-fuse-padding`) have no such tensor; poolings and convolutions that
       that pass leaves alone do;
-    - masks and indices that a few operations make of what is there anyway:
-      arguments, constants, and what the backward reads;
-    - floating-point numbers wider than all that they are made of, which is there
-      anyway, by at most one reduction: the means in `f64` of which torch-mlir
-      computes a variance in `f32`;
-    - what elementwise kernels make of what is there anyway, though it takes a
-      kernel in the backward, while all of these take no more than a 25th of the
-      step (`remat/Analysis/TimeEstimate.h`) and where the peak is. A value that
-      its policy names is not among them.
+    - masks and indices that a few operations compute from available values:
+      arguments, constants, and residuals of the backward;
+    - floating-point numbers wider than all available values from which at most one
+      reduction computes them: the means in `f64` from which torch-mlir computes a
+      variance in `f32`;
+    - values that elementwise kernels compute from available ones, although that
+      takes a kernel in the backward, while all of these take no more than a 25th
+      of the step (`remat/Analysis/TimeEstimate.h`), and only where the peak is. A
+      value that its policy names is not among them.
 
     Everything else is saved. `remat-materialize` executes these decisions;
     `remat-inline-regions`, after fusion, removes the plan. Functions that have
@@ -128,12 +128,12 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
 }
 
 def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
-  let summary = "print a table of what backwards keep and compute again, and why";
+  let summary = "print a table of what backwards keep and recompute, and why";
   let description = [{
-    In: what `remat-plan` or `remat-plan-functions` leaves. Out: the same. Prints
+    In: the result of `remat-plan` or `remat-plan-functions`. Out: the same. Prints
     to the standard error, for each plan, a line for each value that the backward
     needs: bytes (times the iterations of the loops around it), whether it is
-    saved or computed again, what an evaluation costs (in scalar operations, see
+    saved or recomputed, the cost of an evaluation (in scalar operations, see
     `RecomputeCostOpInterface`), who decided and why, and the line of the model.
 
     A function without regions and plan, such as the final program's, gets a table
@@ -141,8 +141,8 @@ def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
     of the backward (those with a `remat.phase`, and what depends on them) read.
 
     The pipeline `--remat-explain` runs everything up to `remat-plan` and this,
-    with `again-only`, then everything up to `remat-plan-functions` and this again:
-    each value stands in one table, under the region that computes it again or
+    with `again-only`, then everything up to `remat-plan-functions` and this once
+    more: each value is in one table, that of the region that recomputes it or of
     the function that keeps it.
 
     Example:
@@ -156,7 +156,7 @@ def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"againOnly", "again-only", "bool", "false",
-           "Of regions, only what their backward computes again; the plan of the "
+           "Of regions, only what their backward recomputes; the plan of the "
            "function has the rest">,
   ];
 }

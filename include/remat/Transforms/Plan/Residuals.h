@@ -1,7 +1,7 @@
 //===- Residuals.h - What a function's backward may keep --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who plans, who executes and who prints a plan mean the same by a residual.
+// Passes that make, execute and print plans share the definition of a residual.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PLAN_RESIDUALS_H
@@ -11,25 +11,27 @@
 
 namespace mlir::remat {
 
-/// Whether nobody keeps the results: constants, and buffers without contents.
+/// Returns true if results of `op` are never kept: constants, and tensors that
+/// are empty or filled with one number.
 bool isWithoutContents(Operation *op);
 
-/// Whether `op` shows its operand in another shape: what is kept is the
-/// operand.
+/// Returns true if `op` shows its operand in another shape: the operand is kept
+/// in place of the result.
 bool isReshape(Operation *op);
 
-/// The name that policies know `value` by; none if it has none.
+/// Returns the name by which policies know `value`, if it has one.
 std::optional<StringRef> getPolicyName(Value value);
 
-/// What `value` records of a loop's iterations, if it is a tape; else itself.
+/// Returns the value in a loop's body that `value` records, if it is a tape;
+/// else `value`.
 Value lookThroughTapes(Value value);
 
-/// Leaves a `remat.saved` with what a region decided about `value`, where the
-/// plan of the function finds it.
+/// Records a region's decision about `value` in a `remat.saved`, where the plan
+/// of the function finds it.
 void recordDecision(Value value, DecisionAttr decision);
 
-/// Takes the `remat.saved`s out of `root`: returns what regions have decided to
-/// save.
+/// Erases the `remat.saved`s in `root`, and returns the decisions of regions
+/// that they record, by value.
 DenseMap<Value, DecisionAttr> takeRecordedDecisions(Operation *root);
 
 } // namespace mlir::remat
