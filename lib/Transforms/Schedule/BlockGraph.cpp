@@ -1,7 +1,8 @@
 //===- BlockGraph.cpp - Operations of a block and their bytes -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The estimate behind remat-schedule, and everything that its orders must keep.
+// The estimate that remat-schedule uses, and the dependences that its orders
+// must keep.
 //===----------------------------------------------------------------------===//
 
 #include "BlockGraph.h"
@@ -26,13 +27,13 @@ static int64_t getBytes(Type type) {
   return isa<RankedTensorType>(type) ? estimateBytes(type) : 0;
 }
 
-/// Whether `op` is a destination that should stay with the one that writes it.
+/// Returns true if `op` is a destination that should stay with its only user.
 static bool isDestinationOnly(Operation *op) {
   return (isEmptyTensor(op) || isa<linalg::FillOp>(op)) && op->hasOneUse();
 }
 
 SmallVector<Value> BlockGraph::getUsedValues(Operation *op) {
-  // What stands behind `after` is awaited, not read.
+  // Operands in `after` are awaited, not read.
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return SmallVector<Value>(barrier.getValues());
   return getInputs(op);

@@ -1,8 +1,8 @@
 //===- BlockGraph.h - Operations of a block and their bytes -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What remat-schedule orders: nodes with dependences and the buffers that they
-// create, use and free.
+// The graph that remat-schedule orders: nodes with dependences and the buffers
+// that they create, use and free.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_SCHEDULE_BLOCKGRAPH_H
@@ -16,14 +16,14 @@ namespace mlir::remat {
 
 /// Tensors that bufferization will put into one buffer.
 struct TensorBuffer {
-  /// 0 for what the block does not own.
+  /// 0 for a buffer that the block does not own.
   int64_t bytes = 0;
   /// Nodes that use it, ascending, without duplicates.
   SmallVector<unsigned> users;
 };
 
 struct Node {
-  /// In order; the last one is what the node is about, the others are
+  /// In order; the last one is the node's operation proper, the others are
   /// destinations that only it reads.
   SmallVector<Operation *, 3> ops;
   SmallVector<unsigned> dependences;
@@ -35,12 +35,12 @@ struct Node {
   SmallVector<std::pair<unsigned, SmallVector<unsigned, 2>>, 2> takeOvers;
   /// Peak of nested blocks, or of a called function.
   int64_t nestedPeak = 0;
-  /// What its operations take only while they run.
+  /// Bytes that its operations take only while they run.
   int64_t workspace = 0;
   bool isPure = false;
-  /// Whether it costs no bytes at all: views, barriers, scalars.
+  /// It takes no bytes at all: views, barriers, scalars.
   bool isFree = false;
-  /// Whether it writes memory from outside of the block: an update.
+  /// It writes memory from outside of the block: an update.
   bool isUpdate = false;
 };
 
@@ -55,28 +55,28 @@ public:
   ArrayRef<Node> getNodes() const { return nodes; }
   ArrayRef<TensorBuffer> getBuffers() const { return buffers; }
 
-  /// The buffer that the block uses for `value`; none if it does not use it.
+  /// Returns the buffer that the block uses for `value`, if it uses it.
   std::optional<unsigned> getBuffer(Value value) const;
-  /// Whether `node` writes into `buffer` what others read after it.
+  /// Returns true if `node` writes in place into `buffer`.
   bool writes(unsigned node, unsigned buffer) const {
     return llvm::is_contained(writtenBuffers[node], buffer);
   }
 
-  /// Buffers from in front of `node` that it writes in place.
+  /// Returns earlier buffers that `node` writes in place.
   ArrayRef<unsigned> getWritten(unsigned node) const {
     return writtenBuffers[node];
   }
   /// Operands of `op` that it reads, and what its regions use from outside.
   static SmallVector<Value> getUsedValues(Operation *op);
 
-  /// The largest number of bytes alive at once if nodes run in `order` and
-  /// every buffer occupies a multiple of `alignment` bytes.
+  /// Returns the largest number of bytes that are live at once if nodes run in
+  /// `order` and every buffer occupies a multiple of `alignment` bytes.
   int64_t estimatePeak(ArrayRef<unsigned> order, int64_t alignment) const;
-  /// The same for the order of the block, and at which node it is.
+  /// Returns the same for the order of the block, and at which node it is.
   std::pair<int64_t, unsigned> estimatePeak(int64_t alignment) const;
-  /// The bytes alive while `node` runs. `live` is what is alive in front of it,
-  /// and then behind it; `remaining` counts the nodes that have yet to use each
-  /// buffer.
+  /// Returns the bytes that are live while `node` runs. Updates `live` from the
+  /// bytes that are live before it to those after it, and `remaining`, the
+  /// number of nodes that have yet to use each buffer.
   int64_t run(unsigned node, int64_t alignment, int64_t &live,
               MutableArrayRef<unsigned> remaining) const;
 
@@ -97,20 +97,21 @@ private:
   SmallVector<SmallVector<unsigned, 2>> writtenBuffers;
 };
 
-/// Refuses an option `alignment` that is none.
+/// Emits an error if the option `alignment` is not an alignment.
 LogicalResult checkAlignment(Operation *root, int64_t alignment);
 
-/// What is inside of operations takes: bodies of loops and branches, and what
-/// functions need besides operands and results.
+/// Estimates the memory of nested operations: bodies of loops and branches, and
+/// of called functions besides operands and results.
 class NestedPeaks {
 public:
   explicit NestedPeaks(int64_t alignment) : alignment(alignment) {}
 
-  /// Of the operations of `block` that need something, in their order.
+  /// Returns the bytes for each operation of `block` that needs some.
   DenseMap<Operation *, int64_t> estimate(Block &block);
-  /// Of the function that is called, as it is when asked for the first time.
+  /// Returns the bytes of the called function, which are cached at the first
+  /// call.
   int64_t estimate(func::CallOp call);
-  /// Says that `function` has changed.
+  /// Drops the cached bytes of `function`, which has changed.
   void forget(func::FuncOp function) { functions.erase(function); }
 
 private:

@@ -1,4 +1,4 @@
-//===- ImproveLocality.cpp - What reads the same stands together ----------===//
+//===- ImproveLocality.cpp - Place users of a tensor together -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A schedule for memory computes everything as late as it can. Kernels that
@@ -31,14 +31,14 @@ using linalg::LinalgOp;
 
 /// Tensors that are worth it: smaller ones stay in a cache.
 static constexpr int64_t kLeastBytes = int64_t(1) << 17;
-/// Nobody makes one kernel of such that have more operands alone.
+/// Kernels with more operands than this are not merged with others.
 static constexpr unsigned kMaxOperands = 24;
 /// Nodes between two kernels, at most: each attempt looks at all of them.
 static constexpr unsigned kMaxDistance = 256;
-/// The peak may not be reached anywhere else, nor nearly: packing needs some
-/// room besides what is alive.
+/// Moves must stay below the peak by one part in this many: packing needs some
+/// room besides live values.
 static constexpr int64_t kMarginOfPeak = 64;
-/// What has moved may make room for others; two rounds have been enough so far.
+/// A move may make room for others; two rounds have been enough so far.
 static constexpr unsigned kMaxRounds = 4;
 
 //===----------------------------------------------------------------------===//
@@ -46,7 +46,7 @@ static constexpr unsigned kMaxRounds = 4;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A large tensor of which each iteration of a kernel reads or makes an
+/// A large tensor of which each iteration of a kernel reads or computes an
 /// element.
 struct Access {
   unsigned buffer;
@@ -55,16 +55,16 @@ struct Access {
   bool isRead;
 };
 
-/// What a node does in one loop; no accesses for one that is no kernel, as
-/// products are none.
+/// The loop nest of a node, and its accesses: none if it is not a kernel, and
+/// products are not.
 struct Kernel {
   bool isSum = false;
   SmallVector<int64_t> sizes;
   SmallVector<Access, 4> accesses;
 
   bool isMap() const { return !accesses.empty() && !isSum; }
-  /// Whether one loop could do what both do with these accesses. Sums may have
-  /// more loops: chunks of those of the other.
+  /// Returns true if both kernels could be one loop with these accesses. Sums
+  /// may have more loops: chunks of those of the other.
   bool mayShareLoop(const Access &own, const Kernel &other,
                     const Access &others) const {
     if (isSum || other.isSum)
@@ -130,7 +130,7 @@ public:
     limit.lower(kMarginOfPeak);
   }
 
-  /// Whether anything changed.
+  /// Returns true if anything changed.
   bool run() {
     // Room is scarce: those first that save most.
     SmallVector<Sharer> wanted;
@@ -170,7 +170,8 @@ private:
     }
   };
 
-  /// What is alive while `node` runs; see `BlockGraph::run`.
+  /// Returns the bytes that are live while `node` runs, with and without its
+  /// workspace; see `BlockGraph::run`.
   Alive measure(unsigned node, int64_t &live) {
     int64_t all = graph.run(node, alignment, live, remaining);
     return {all, all - int64_t(llvm::alignTo(graph.getNodes()[node].workspace,
@@ -234,8 +235,8 @@ private:
     return last;
   }
 
-  /// Whether what stands between two nodes takes neither time nor memory, or
-  /// is a kernel beside which the others have been put.
+  /// Returns true if all nodes between the two take neither time nor memory, or
+  /// are kernels that others have been moved to.
   bool areSideBySide(unsigned first, unsigned second) const {
     for (unsigned at = position[first] + 1; at < position[second]; ++at)
       if (!graph.getNodes()[order[at]].isFree && !together.contains(order[at]))
@@ -260,7 +261,7 @@ private:
     return false;
   }
 
-  /// Whether `barrier` waits for `dependence`, and needs nothing of it.
+  /// Returns true if `barrier` waits for `dependence`, and does not read it.
   bool onlyWaitsFor(unsigned barrier, unsigned dependence) const {
     auto op = dyn_cast<BarrierOp>(graph.getNodes()[barrier].ops.back());
     if (!op)
@@ -274,8 +275,8 @@ private:
     return true;
   }
 
-  /// What `index` needs of the nodes behind `from`, in their order; none if
-  /// one of them does something itself.
+  /// Returns `index` and the nodes after `from` that it depends on, in their
+  /// order; std::nullopt if one of these takes time or memory.
   std::optional<SmallVector<unsigned>> findNeeded(unsigned index,
                                                   unsigned from) const {
     llvm::SmallSetVector<unsigned, 8> needed;
@@ -296,9 +297,9 @@ private:
     return sorted;
   }
 
-  /// Moves `index` and what it needs beside `first`.
+  /// Moves `index` and the nodes that it depends on after `first`.
   bool hoist(unsigned first, unsigned index) {
-    // It stands beside another one.
+    // It has been placed next to another one.
     if (together.contains(index))
       return false;
     std::optional<SmallVector<unsigned>> needed = findNeeded(index, first);
@@ -317,8 +318,8 @@ private:
     return true;
   }
 
-  /// Whether `map` is a kernel without sums, of which `index` or one of the
-  /// views `between` reads the result: that of both may be one loop.
+  /// Returns true if `map` is a kernel without sums, whose result `index` or
+  /// one of the views `between` reads: both may be one loop.
   bool feeds(unsigned map, unsigned index, ArrayRef<unsigned> between) const {
     auto needs = [&](unsigned node) {
       return llvm::is_contained(dependences[node], map);
@@ -327,8 +328,8 @@ private:
            (needs(index) || llvm::any_of(between, needs));
   }
 
-  /// Moves `first` in front of `index`, and what depends on it behind both and
-  /// what stands beside `index`.
+  /// Moves `first` before `index`, and the nodes that depend on it after both
+  /// and the kernels that were moved to `index`.
   bool sink(unsigned first, unsigned index) {
     if (together.contains(first))
       return false;
@@ -368,8 +369,8 @@ private:
     return apply(position[first], window);
   }
 
-  /// Puts `window`, nodes that stand from `begin` on, in this order, unless too
-  /// much would be alive.
+  /// Puts `window`, the nodes from `begin` on, in this order, unless too many
+  /// bytes would be live.
   bool apply(unsigned begin, ArrayRef<unsigned> window) {
     unsigned end = begin + window.size();
     for (unsigned node : window)
@@ -396,8 +397,8 @@ private:
     return true;
   }
 
-  /// Lets `node`, if it is a barrier that has moved behind `first`, wait for
-  /// that in place of what comes later now.
+  /// Makes `node`, if it is a barrier that has moved after `first`, wait for
+  /// `first` in place of values that are computed later now.
   void waitFor(unsigned node, unsigned first) {
     auto barrier = dyn_cast<BarrierOp>(graph.getNodes()[node].ops.back());
     if (!barrier)
@@ -416,7 +417,7 @@ private:
   BlockGraph graph;
   /// Of each node.
   std::vector<Kernel> kernels;
-  /// More than this may nowhere be alive that anything is moved to.
+  /// At most this may be live where a move changes the order.
   Alive limit;
   /// The nodes as they will stand, where each of them is, and the bytes that
   /// are alive in front of each place.

@@ -1,10 +1,10 @@
-//===- RepeatAtPeak.cpp - What waits out the peak is computed twice -------===//
+//===- RepeatAtPeak.cpp - Recompute values that are live at the peak ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer that is computed again for its backward makes what its products read,
-// and reads that once more for the gradients of their weights: a norm's result
-// waits while the largest tensors come and go. What it is made of is there all
-// the time. So may be what a product is made of.
+// A layer that is recomputed for its backward computes the operands of its
+// products, and reads them once more for the gradients of their weights: a
+// norm's result stays live while the largest tensors come and go. Its operands
+// are live all the time. So may be those of a product.
 //===----------------------------------------------------------------------===//
 
 #include "remat/Transforms/Schedule/Passes.h"
@@ -33,17 +33,17 @@ using namespace mlir::remat;
 using linalg::LinalgOp;
 
 namespace {
-/// A value that is alive at the peak only because it is read again behind it.
+/// A value that is live at the peak only because of a use after it.
 struct Waiting {
   unsigned buffer;
-  /// The node that makes it, and the first one behind the peak that reads it.
+  /// The node that computes it, and its first user after the peak.
   unsigned maker, reader;
-  /// Nodes whose results it is made of, and which are computed again with it.
+  /// Nodes from whose results it is computed, and which are recomputed with it.
   SmallVector<unsigned, 1> before;
   int64_t time;
 };
 
-/// What is in the program now, and how to take it out again.
+/// The operations of a repetition, and the uses to restore when it is undone.
 struct Repetition {
   SmallVector<Operation *> ops;
   SmallVector<std::pair<OpOperand *, Value>> uses;
@@ -59,7 +59,8 @@ static bool isElementwise(Operation *op) {
   return linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops();
 }
 
-/// Whether the body of `op` picks elements: no streams of memory.
+/// Returns true if the body of `op` extracts elements or has nested operations:
+/// it does not stream memory.
 static bool picksElements(Operation *op) {
   return isa<LinalgOp>(op) &&
          op->walk([&](Operation *nested) {
@@ -70,8 +71,8 @@ static bool picksElements(Operation *op) {
            }).wasInterrupted();
 }
 
-/// The operation that makes all of the buffers of `node` and may be computed
-/// once more: an elementwise one, or, with `products`, any. Null for any other.
+/// Returns the operation that computes the buffer of `node` and may be
+/// repeated: an elementwise one, or, with `products`, any. Null otherwise.
 static DestinationStyleOpInterface getRepeatable(const Node &node,
                                                  bool products) {
   auto op = dyn_cast<DestinationStyleOpInterface>(node.ops.back());
@@ -89,7 +90,8 @@ static DestinationStyleOpInterface getRepeatable(const Node &node,
              : DestinationStyleOpInterface();
 }
 
-/// What `value` is a view of, if anything, views that keep an order apart.
+/// Returns the value that `value` is a view of, through all views but barriers,
+/// which keep an order.
 static Value skipViews(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Value viewed = getViewedTensor(result);
@@ -101,19 +103,18 @@ static Value skipViews(Value value) {
 }
 
 namespace {
-/// What has to be alive, or to be computed again, for a computation that is
-/// repeated.
+/// The inputs of a repeated computation, which have to be live or recomputed.
 class Inputs {
 public:
-  /// `forward` is not computed again. `deep`: what is not alive may be computed
-  /// again, too.
+  /// `forward` is not recomputed. With `deep`, inputs that are not live may be
+  /// recomputed, too.
   Inputs(const BlockGraph &graph, const DenseSet<Operation *> &forward,
          unsigned reader, bool deep)
       : graph(graph), forward(forward), reader(reader), deep(deep) {}
 
-  /// Adds what `op` of the node `maker` reads. Fails if more than `limit` bytes
-  /// live longer when it is repeated for `reader`, or if something else is
-  /// written to what it reads in between.
+  /// Adds the inputs of `op`, of the node `maker`. Fails if more than `limit`
+  /// bytes are live longer when it is repeated for `reader`, or if one of them
+  /// is overwritten in between.
   LogicalResult addAll(DestinationStyleOpInterface op, unsigned maker,
                        int64_t limit) {
     SetVector<Value> inputs(llvm::from_range, op.getDpsInputs());
@@ -141,11 +142,12 @@ public:
     return success();
   }
 
-  /// The nodes of what is computed again, in their order.
+  /// Returns the nodes that are recomputed, in their order.
   ArrayRef<unsigned> getMakers() const { return makers; }
 
 private:
-  /// Whether that needs no more than what is alive.
+  /// Adds the producer of `value` if its recomputation needs live values only.
+  /// Returns false if it does not.
   bool makeAgain(Value value, unsigned number) {
     const TensorBuffer &buffer = graph.getBuffers()[number];
     unsigned maker = buffer.users.front();
@@ -177,7 +179,9 @@ private:
 };
 } // namespace
 
-/// What the forward keeps for the backward was decided before.
+/// Returns the value in buffer `number` as one that is live at `peak` without a
+/// use there, if it may be repeated after it. The plan has decided about values
+/// of the forward.
 static std::optional<Waiting> getWaiting(const BlockGraph &graph,
                                          const DenseSet<Operation *> &forward,
                                          unsigned number, unsigned peak,
@@ -196,7 +200,7 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
       llvm::any_of(buffer.users,
                    [&](unsigned user) { return graph.writes(user, number); }))
     return std::nullopt;
-  // What reads nothing is no computation that could be told from another one.
+  // A repetition without operands could not be kept apart from the original.
   if (llvm::none_of(op.getDpsInputs(), [](Value input) {
         return isa<TensorType>(input.getType());
       }))
@@ -211,8 +215,8 @@ static std::optional<Waiting> getWaiting(const BlockGraph &graph,
   return waiting;
 }
 
-/// The operand of `op` that is known last in front of `place`, of those that
-/// are not `except`.
+/// Returns the operand of `op` that is computed last before `place`, of those
+/// that are not in `except`.
 static Value getLatest(Operation *op, Operation *place,
                        ArrayRef<Value> except) {
   Value latest;
@@ -233,12 +237,12 @@ static Value getLatest(Operation *op, Operation *place,
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Computes what waits again in front of its reader. None if something views
-/// it in a way that cannot be repeated.
+/// Repeats the computation of `waiting` before its first user after the peak.
+/// Returns std::nullopt if a view of it cannot be repeated.
 static std::optional<Repetition> repeat(const BlockGraph &graph,
                                         const Waiting &waiting) {
   const Node &node = graph.getNodes()[waiting.maker];
-  // In front of the reader's destination, if that does not stand further up.
+  // Before the user's destination, if that is after the first computation.
   ArrayRef<Operation *> reader = graph.getNodes()[waiting.reader].ops;
   Operation *place = *llvm::find_if(reader, [&](Operation *op) {
     return node.ops.back()->isBeforeInBlock(op);
@@ -248,7 +252,7 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     return ancestor == place || place->isBeforeInBlock(ancestor);
   };
-  // The value and its views in front of the place, and who reads them behind.
+  // The value and its views before `place`, and their uses after it.
   Repetition repetition;
   SmallVector<Value> values = {node.ops.back()->getResult(0)};
   SmallVector<Operation *> views;
@@ -345,10 +349,10 @@ public:
       : block(block), forward(forward), bytesAround(bytes),
         alignment(alignment), nestedPeaks(nestedPeaks.estimate(block)) {}
 
-  /// Whether anything changed.
+  /// Returns true if anything changed.
   bool run() {
     for (Operation &op : block) {
-      // All that may be done was done before.
+      // The pass has run on this block before.
       if (auto barrier = dyn_cast<BarrierOp>(op);
           barrier && barrier.getRepeated())
         return false;
@@ -364,8 +368,8 @@ public:
     return !repetitions.empty();
   }
 
-  /// The body of the loop that runs at the peak, with the bytes that are alive
-  /// around it; null if it is no loop's.
+  /// Returns the body of the loop that runs at the peak, with the bytes that
+  /// are live around it; null if no loop does.
   std::pair<Block *, int64_t> findLoopAtPeak() const {
     if (nestedPeaks.empty())
       return {};
@@ -379,21 +383,21 @@ public:
   }
 
 private:
-  /// No more of the time of the block than one part in this many.
+  /// Repetitions take at most one part in this many of the block's time.
   static constexpr int64_t kTimeFraction = 64;
   static constexpr int64_t kTimeFractionOfProducts = 32;
-  /// No less of the peak than one part in this many.
+  /// They lower the peak by at least one part in this many.
   static constexpr int64_t kLeastGain = 64;
   static constexpr int64_t kLeastGainOfProducts = 16;
-  /// What takes a part of the time has to save so many times that part of the
-  /// peak.
+  /// A repetition that takes a part of the time has to save so many times that
+  /// part of the peak.
   static constexpr double kGainOfTime = 2;
   /// A peak for each of the last layers: earlier ones have fewer residuals.
   static constexpr unsigned kMaxRounds = 24;
 
-  /// Repeats what is alive at one peak after another, and takes out again what
-  /// did not lower the highest one enough, or all if it fell by less than a
-  /// part in `leastGain`. `graph` is that of the block.
+  /// Repeats values that are live at one peak after another, and undoes the
+  /// last repetitions if they did not lower the highest peak enough, or all if
+  /// it fell by less than a part in `leastGain`. `graph` is that of the block.
   void improve(const BlockGraph &graph, bool products, int64_t budget,
                int64_t leastGain) {
     int64_t left = budget, paid = budget;
@@ -434,8 +438,8 @@ private:
       takeOut(repetitions.pop_back_val());
   }
 
-  /// Repeats what is alive at the peak for nothing, but for what `vain` made.
-  /// Returns what made the last of that, if there was something.
+  /// Repeats values that are live at the peak without a use there, other than
+  /// results of `vain`. Returns the producer of the last one, or null.
   Operation *repeatAcross(const BlockGraph &graph, unsigned peak, bool products,
                           const DenseSet<Operation *> &vain, int64_t &budget) {
     SmallVector<Waiting> found;
@@ -459,7 +463,7 @@ private:
       // One product may lower this peak below the next one.
       if (products && last)
         break;
-      // What an earlier one reads must not be repeated along with it.
+      // A user of a value must not be repeated along with that value.
       auto op = cast<DestinationStyleOpInterface>(
           graph.getNodes()[waiting.maker].ops.back());
       bool readsRepeated = llvm::any_of(op.getDpsInputs(), [&](Value input) {

@@ -34,7 +34,7 @@ bool shouldSink(const BlockGraph &graph, unsigned index) {
   int64_t balance = 0;
   for (unsigned buffer : node.created)
     balance += graph.getBuffers()[buffer].bytes;
-  // What only this operation reads lives longer if it runs later.
+  // Operands without other users live longer if the operation runs later.
   for (unsigned buffer : node.buffers)
     if (!llvm::is_contained(node.created, buffer) &&
         graph.getBuffers()[buffer].users.size() <= 2)
@@ -213,7 +213,8 @@ llvm::BitVector findUpdates(const BlockGraph &graph) {
   return updates;
 }
 
-/// The order of the block with `last` behind everything but the terminator.
+/// Returns the order of the block with `last` after everything but the
+/// terminator.
 Order moveLast(const llvm::BitVector &last) {
   Order order;
   for (bool isLast : {false, true})
@@ -265,7 +266,7 @@ public:
 private:
   Estimate run(Block &block) {
     DenseMap<Operation *, int64_t> nestedBefore, nestedPeaks, nestedUnrounded;
-    // What is called takes no less before than afterwards.
+    // Called functions are scheduled already: one estimate for both.
     for (Operation &op : block)
       if (auto call = dyn_cast<func::CallOp>(op)) {
         nestedBefore[&op] = nestedPeaks[&op] = calls.estimate(call);

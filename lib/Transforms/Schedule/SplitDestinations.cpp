@@ -30,8 +30,8 @@ bool isCheapDestination(Operation *op) {
          isEmptyTensor(fill.getDpsInits()[0]);
 }
 
-/// Whether `use` writes into the tensor, or places it in another one, where a
-/// fill of its own can then write instead.
+/// Returns true if `use` writes into the tensor, or inserts it into another
+/// one, where a fill of its own can then write instead.
 bool isDestination(OpOperand &use) {
   if (isa<scf::ForOp, tensor::InsertSliceOp>(use.getOwner()))
     return true;
@@ -39,7 +39,7 @@ bool isDestination(OpOperand &use) {
   return destinationStyle && destinationStyle.isDpsInit(&use);
 }
 
-/// Returns whether there was something to do.
+/// Clones `op` for each use as a destination. Returns true if anything changed.
 bool splitDestination(Operation *op) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getUses())
@@ -59,9 +59,9 @@ bool splitDestination(Operation *op) {
   return true;
 }
 
-/// Takes tensors without contents out of `barrier`: it kept the fills of two
-/// recomputes from being merged, which from here on nobody does, and it would
-/// keep them in one buffer. Returns whether there was one.
+/// Removes tensors without contents from `barrier`: it kept the fills of two
+/// recomputes from being merged, which no later pass does, and it would keep
+/// them in one buffer. Returns true if there was one.
 bool releaseEmptyTensors(BarrierOp barrier) {
   SmallVector<Value> values;
   SmallVector<OpResult> results;

@@ -25,8 +25,9 @@ using namespace mlir::remat;
 namespace plan = ::remat::plan;
 
 namespace {
-/// What a block computes, as the planner sees it. Views, barriers, scalars and
-/// constants take no bytes and are no nodes: they are made where they are used.
+/// The computation of a block, as the planner sees it. Views, barriers, scalars
+/// and constants take no bytes and are not nodes: they are placed at their
+/// uses.
 class StepPlan {
 public:
   /// Sizes are rounded up to `alignment`.
@@ -34,15 +35,15 @@ public:
 
   const plan::Graph &getGraph() const { return graph; }
 
-  /// The operations of a node; the last one is what it is about, the others are
-  /// destinations that only it reads.
+  /// The operations of a node; the last one is its operation proper, the others
+  /// are destinations that only it reads.
   ArrayRef<Operation *> getOps(unsigned node) const {
     return blockGraph.getNodes()[nodes[node]].ops;
   }
 
-  /// Puts the block in the order of `schedule`. What runs again is a clone that
-  /// reads through a `remat.barrier` on what was computed before it, and later
-  /// nodes read what the clone computes. This graph is of no use afterwards.
+  /// Puts the block in the order of `schedule`. A recomputation is a clone that
+  /// reads through a `remat.barrier` on the value that was computed before it,
+  /// and later nodes read its results. This graph is of no use afterwards.
   void apply(const plan::Schedule &schedule);
 
 private:
@@ -243,7 +244,7 @@ void StepPlan::addNode(unsigned index) {
             addOrder(node, before);
     });
   }
-  // What has effects keeps its order.
+  // Operations with effects keep their order.
   if (!source.isPure)
     for (unsigned before = node; before-- > 0;)
       if (!blockGraph.getNodes()[nodes[before]].isPure) {
@@ -384,7 +385,7 @@ void StepPlan::apply(const plan::Schedule &schedule) {
       if (isa<TensorType>(result.getType()))
         last = latest.lookup(result);
   }
-  // What nothing uses any more still stands in front.
+  // Operations without uses are still at the front of the block.
   SmallVector<Operation *> rest;
   for (Operation &op : block)
     if (!emitted.contains(&op) && isMadeAtUse(&op) && orderOf.contains(&op))

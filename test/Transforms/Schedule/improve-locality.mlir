@@ -60,8 +60,8 @@ func.func @not_at_the_peak(%x: tensor<512x128xf32>, %w: tensor<128x2048xf32>, %v
 #id = affine_map<(i, j) -> (i, j)>
 #sum = affine_map<(i, j) -> (j)>
 
-// The sum needs a product, and waits for it; what only makes the operand of another product moves in front of it, and
-// that product behind both.
+// The sum needs a product, and waits for it; the kernel that computes the operand of another product moves before it,
+// and that product after both.
 // CHECK-LABEL: func.func @sinks(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<512x128xf32>
 // CHECK: %[[G:.*]] = linalg.matmul
@@ -144,7 +144,7 @@ func.func @not_into_the_forward(%x: tensor<512x128xf32>, %w: tensor<128x128xf32>
 
 // -----
 
-// What reads small tensors reads them from a cache.
+// Users of small tensors read them from a cache.
 // CHECK-LABEL: func.func @small_tensors(
 // CHECK: linalg.exp
 // CHECK: linalg.matmul

@@ -537,7 +537,7 @@ func.func @must_not_make_the_forward_again(%x: tensor<512x64xf32>, %w: tensor<64
   return %loss, %b : tensor<512xf32>, tensor<512x64x64xf32>
 }
 
-// What the forward keeps was decided before.
+// The plan has decided what the forward keeps.
 // CHECK-LABEL: func.func @must_not_repeat_a_product_of_the_forward(
 // CHECK-NOT: remat.barrier
 // CHECK: return

@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-schedule | FileCheck %s
 
-// What reads the old table, and would free memory later, stays before it is
-// written: a copy would cost more.
+// A user of the old table, which would free memory later, stays before the
+// write: a copy would cost more.
 // CHECK-LABEL: func.func @readers_of_the_table_stay_first(
 // CHECK: %[[T:.*]] = linalg.tanh
 // CHECK: %[[OLD:.*]] = linalg.exp ins(%[[T]]

@@ -117,7 +117,7 @@ func.func @effects_keep_their_order(%a: f32, %b: f32) {
   return
 }
 
-// A recompute behind a barrier may not start before the cotangent exists.
+// A recompute after a barrier may not start before the cotangent exists.
 // CHECK-LABEL: func.func @recompute_waits_for_its_cotangent
 // CHECK: %[[DY:.*]] = linalg.exp
 // CHECK: remat.barrier %arg0 after %[[DY]]

@@ -58,40 +58,40 @@ def SchedulePass : Pass<"remat-schedule"> {
 }
 
 def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
-  let summary = "compute twice what waits out the peak";
+  let summary = "recompute values that are live through the peak without uses there";
   let description = [{
-    In the order in which operations stand, where most bytes are alive: results of
-    elementwise kernels of the backward, recomputed ones included, that were read before and
-    are read again behind are computed a second time in front of that
-    reader, and so do not live through the peak. Where a layer is computed again
-    for its backward, these are its norms and activations: products read them, and
-    so do the gradients of the weights.
+    Looks at the point of a block, in its present order, where most bytes are live.
+    Results of elementwise kernels of the backward, recomputed ones included, that have
+    uses before and after it are computed a second time before the first use after it,
+    and so are not live at the peak. Where a layer is recomputed for its backward, these
+    are its norms and activations: products read them, and so do the gradients of the
+    weights.
 
-    Only where it costs little: what the kernel reads has the same elements there, and
-    is alive anyway but for less than half of the bytes that are saved; together the
+    Only where it costs little: the operands of the kernel have the same elements there,
+    and are live anyway but for less than half of the bytes that are saved; together the
     repetitions take at most a part in 64 of the block's estimated time; and the
     peak gets lower by a part in 64 at least. Then it looks for the new peak, 24
     times at most. The second computation reads through a `remat.barrier`, so that
-    nothing merges it with the first, which is marked as `repeated`: a block
+    it is not merged with the first, which is marked as `repeated`: a block
     that has one stays as it is.
 
     Then the same for products, convolutions and sums of the backward, one at each
-    peak: the first convolution of a block waits for the derivative of its norm,
-    while the second one has its gradients computed. What they read and is not alive
-    any more is computed again with them, if that needs nothing but what is alive: the
+    peak: the result of the first convolution of a block is used by the derivative of
+    its norm only after the gradients of the second one. Operands that are not live any
+    more are recomputed with them, if that needs live values only: the
     queries of an attention are a norm, a product and a sum with a bias away from the
     layer's input. These may take a part in 32 of
     the time, if they lower the peak by twice as much, and each step to a lower one
-    by at least twice the part that it takes. One that makes a higher peak where it
-    is repeated is taken out again.
+    by at least twice the part that it takes. A repetition that makes a higher peak
+    where it stands is undone.
 
     If an `scf.for` runs at the peak (the loop over micro-batches has all of a step
     in its body), then the same in its body, in proportion to its time and to all
-    bytes that are alive by then.
+    bytes that are live at that point.
 
-    What the forward keeps for the backward is not looked at: `remat-plan` decided that.
-    The forward is what results other than gradients and updated parameters depend on.
-    Values do not change. Run after `remat-schedule`.
+    Values that the forward keeps for the backward do not count: `remat-plan` decided
+    about them. The forward is what results other than gradients and updated parameters
+    depend on. Values do not change. Run after `remat-schedule`.
 
     Example:
 
@@ -117,22 +117,22 @@ def ImproveLocalityPass : Pass<"remat-improve-locality"> {
     same large tensors then stand far from each other, and each loads them anew, where
     one loop over them (`remat-merge-launches`) would load them once.
 
-    A kernel (a linalg operation that is no product) that reads a tensor of at least 128 KiB
-    element for element moves behind the last one before it that does so and may share its
-    loop, along with the views, scalars and barriers that it needs; or, if it needs more than
-    those, the earlier one moves in front of it, and what depends on that one behind both. No
-    move may bring what is alive anywhere to more than 63/64 of the estimated peak of the block (see
+    A kernel (a linalg operation other than a product) that reads a tensor of at least 128 KiB
+    element for element moves after the last one before it that does so and may share its
+    loop, along with the views, scalars and barriers that it depends on; or, if it depends on more
+    than those, the earlier one moves before it, and the users of that one after both. No
+    move may raise the live bytes anywhere to more than 63/64 of the estimated peak of the block (see
     `remat-schedule`; packing needs some room), with or without workspaces, and none is longer than 256
-    operations. Bodies of loops and branches are blocks of their own. What has moved may make
+    operations. Bodies of loops and branches are blocks of their own. A move may make
     room for others: this is repeated until nothing moves, up to four times.
 
     A barrier that moves waits for the kernel that it is moved to. Nothing moves from the
-    backward into the forward: what the forward keeps for the backward was decided by
-    `remat-plan`. The forward is what results other than gradients and updated parameters
+    backward into the forward: `remat-plan` has decided what the forward keeps for the
+    backward. The forward is what results other than gradients and updated parameters
     depend on. Values do not change. Run after `remat-schedule` and `remat-repeat-at-peak`.
 
-    Example: the first kernel makes `%z` again for the gradient of a weight, the second one `%x`,
-    from which `%z` is made,
+    Example: the first kernel recomputes `%z` for the gradient of a weight, the second one `%x`,
+    from which `%z` is computed,
 
     ```mlir
     %z = linalg.generic ... ins(%a, %b)

@@ -14,20 +14,19 @@ namespace mlir::remat {
 /// A block of tensor IR as the planner sees it.
 struct StepGraph {
   ::remat::plan::Graph graph;
-  /// What each node is about.
+  /// The operation of each node, without its destinations.
   std::vector<Operation *> ops;
 };
 
-/// Returns the graph of `block`, in whose order each operation stands now.
+/// Returns the graph of `block`, whose nodes are in the order of the block.
 /// Sizes are rounded up to `alignment`. Peaks are those of the arena that
 /// bufferization and packing will make of the block, as far as all sizes are
 /// static.
 StepGraph buildStepGraph(Block &block, int64_t alignment);
 
 /// Puts `block`, of which `buildStepGraph` made a graph, in the order of
-/// `schedule`. What runs again is a clone that reads through a `remat.barrier`
-/// on what was computed before it; what comes later reads what the clone
-/// computes.
+/// `schedule`. A recomputation is a clone that reads through a `remat.barrier`
+/// on the value that was computed before it; later users read its results.
 void applySchedule(Block &block, int64_t alignment,
                    const ::remat::plan::Schedule &schedule);
 
