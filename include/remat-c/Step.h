@@ -120,6 +120,21 @@ MLIR_CAPI_EXPORTED MlirLogicalResult
 rematExplain(const RematStepOptions *options, RematDiagnosticCallback callback,
              void *userData, MlirStringCallback result, void *resultData);
 
+/** Passes what a step of these options would take to `result`, as JSON: the
+ *  names of the functions `step` and `evaluation`, `arguments` (role, name,
+ *  type, shape, bytes), and `memory`, the text of the report of `remat-train`.
+ *  Nothing is allocated, and there is no code. */
+MLIR_CAPI_EXPORTED MlirLogicalResult rematReportMemory(
+    const RematStepOptions *options, RematDiagnosticCallback callback,
+    void *userData, MlirStringCallback result, void *resultData);
+
+/** Reads a number of bytes as the option `budget` has it, such as 500MiB;
+ *  after a failure, `message` says what is wrong. */
+MLIR_CAPI_EXPORTED MlirLogicalResult rematParseBytes(MlirStringRef text,
+                                                     int64_t *bytes,
+                                                     MlirStringCallback message,
+                                                     void *userData);
+
 /** Passes what `remat-print-operations` prints behind the passes of `options`
  * to `result`: for programs that choose what is saved. */
 MLIR_CAPI_EXPORTED MlirLogicalResult rematListOperations(

@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Train.h"
+#include "remat/Plan/Budget.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/TrainProgram/TrainDescription.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -20,6 +21,7 @@
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -50,13 +52,13 @@ static LogicalResult openTarget(Model &model, const TrainOptions &options,
   return success();
 }
 
-static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
-  auto train = *model.getModule().getOps<TrainStepOp>().begin();
+/// Collects what the step of the module and its evaluation take and return.
+static LogicalResult describe(Model &model, TrainStepOp train,
+                              TrainDescription &description) {
   auto function = model.getModule().lookupSymbol<func::FuncOp>(train.getStep());
   if (!function || function.isExternal())
     return train.emitOpError()
            << "has no function " << train.getStepAttr() << " with a body";
-  TrainDescription description(train);
   if (failed(description.addOptions()) ||
       failed(description.addStep(function)) ||
       failed(description.addEvaluation()))
@@ -65,9 +67,15 @@ static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
     return function.emitError()
            << "the step returns no floating-point scalar, so there is no loss "
               "to report; mark one with 'remat.loss'";
-  if (failed(description.addOutputs()))
+  return description.addOutputs();
+}
+
+static LogicalResult allocate(Model &model, Step *statesOf, Step &step) {
+  auto train = *model.getModule().getOps<TrainStepOp>().begin();
+  TrainDescription description(train);
+  if (failed(describe(model, train, description)))
     return failure();
-  step.function = function.getName().str();
+  step.function = train.getStep().str();
   step.evaluation = train.getEval().value_or("").str();
   step.hasLearningRates = model.getModule().lookupSymbol(kLearningRatesName);
   auto getValue = [&](size_t argument, void *into, size_t numBytes) {
@@ -77,6 +85,17 @@ static LogicalResult describe(Model &model, Step *statesOf, Step &step) {
   if (llvm::Error error = step.allocate(description.text, statesOf, getValue))
     return model.emitError() << toString(std::move(error));
   return success();
+}
+
+/// Runs the first half of the pipeline, after which all memory is known, and
+/// prints the report of it.
+static LogicalResult pack(Model &model, TrainOptions &options,
+                          raw_ostream &report) {
+  options.reportStream = &report;
+  return model.run([&](OpPassManager &pm) {
+    buildPackedPipeline(pm, options);
+    return success();
+  });
 }
 
 static LogicalResult compile(Model &model, const RematStepOptions &request,
@@ -92,12 +111,8 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
       failed(model.load()) || failed(model.addTrainStep()))
     return failure();
   llvm::raw_string_ostream report(step.memoryReport);
-  options.reportStream = &report;
-  if (failed(model.run([&](OpPassManager &pm) {
-        buildPackedPipeline(pm, options);
-        return success();
-      })) ||
-      failed(describe(model, getStatesOf(request), step)) ||
+  if (failed(pack(model, options, report)) ||
+      failed(allocate(model, getStatesOf(request), step)) ||
       failed(model.run([&](OpPassManager &pm) {
         buildProgramPipeline(pm, options, /*asFunction=*/true);
         return success();
@@ -202,6 +217,86 @@ MlirLogicalResult rematExplain(const RematStepOptions *request,
     return mlirLogicalResultFailure();
   result(wrap(StringRef(table)), resultData);
   return mlirLogicalResultSuccess();
+}
+
+static StringRef getName(::remat::Role role) {
+  using ::remat::Role;
+  switch (role) {
+  case Role::parameter:
+    return "parameter";
+  case Role::optimizer:
+    return "optimizer";
+  case Role::state:
+    return "state";
+  case Role::random:
+    return "random";
+  case Role::data:
+    return "data";
+  case Role::evalData:
+    return "eval_data";
+  case Role::evalRandom:
+    return "eval_random";
+  case Role::result:
+    return "result";
+  case Role::arena:
+    return "arena";
+  }
+  llvm_unreachable("a role that is not listed");
+}
+
+MlirLogicalResult rematReportMemory(const RematStepOptions *request,
+                                    RematDiagnosticCallback callback,
+                                    void *userData, MlirStringCallback result,
+                                    void *resultData) {
+  Model model(*request, callback, userData);
+  TrainOptions options;
+  std::string report, text;
+  llvm::raw_string_ostream reportStream(report), os(text);
+  if (failed(parseOptions(model, unwrap(request->trainOptions), options)) ||
+      failed(model.load()) || failed(model.addTrainStep()) ||
+      failed(pack(model, options, reportStream)))
+    return mlirLogicalResultFailure();
+  auto train = *model.getModule().getOps<TrainStepOp>().begin();
+  TrainDescription described(train);
+  if (failed(describe(model, train, described)))
+    return mlirLogicalResultFailure();
+  auto description = ::remat::TrainDescription::parse(described.text);
+  for (auto *outputs : {&description.outputs, &description.evalOutputs})
+    for (auto &[index, name] : *outputs)
+      description.arguments[index].name = name;
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("step", train.getStep());
+    json.attribute("evaluation", train.getEval().value_or(""));
+    json.attributeArray("arguments", [&] {
+      for (const ::remat::TrainArgument &argument : description.arguments)
+        json.value(llvm::json::Array{getName(argument.role), argument.name,
+                                     ::remat::nameOf(argument.type.dtype),
+                                     llvm::json::Array(argument.type.shape),
+                                     int64_t(argument.type.numBytes())});
+    });
+    json.attribute("memory", report);
+  });
+  result(wrap(StringRef(text)), resultData);
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult rematParseBytes(MlirStringRef text, int64_t *bytes,
+                                  MlirStringCallback message, void *userData) {
+  std::string error;
+  std::optional<::remat::plan::Budget> budget =
+      ::remat::plan::parseBudget(unwrap(text).str(), error);
+  if (budget && budget->fraction == 0) {
+    *bytes = budget->bytes;
+    return mlirLogicalResultSuccess();
+  }
+  if (budget)
+    error = "'" + unwrap(text).str() +
+            "' is a fraction, but a number of bytes is needed, such as 4096, "
+            "500MiB or 1.5GB";
+  if (message)
+    message(wrap(StringRef(error)), userData);
+  return mlirLogicalResultFailure();
 }
 
 MlirLogicalResult rematListOperations(const RematStepOptions *request,

@@ -436,6 +436,17 @@ static nb::tuple findCUDAToolkit() {
   return nb::make_tuple(isFound, text);
 }
 
+/// Returns (the bytes that `text` says or None, what is wrong)
+static nb::tuple parseBytes(const std::string &text) {
+  int64_t bytes = 0;
+  std::string message;
+  nb::object result = nb::none();
+  if (mlirLogicalResultIsSuccess(
+          rematParseBytes(toRef(text), &bytes, append, &message)))
+    result = nb::cast(bytes);
+  return nb::make_tuple(result, message);
+}
+
 /// Replaces the file called `path` by what `write` writes to the file whose
 /// name it gets; returns what is wrong, or None.
 static nb::object replaceFile(const std::string &path,
@@ -579,6 +590,8 @@ NB_MODULE(_native, m) {
   m.def("compile", compile, nb::arg("options"), nb::arg("poll"),
         nb::arg("states_of") = nb::none());
   m.def("explain", getText<rematExplain>);
+  m.def("report_memory", getText<rematReportMemory>);
+  m.def("parse_bytes", parseBytes);
   m.def("list_operations", getText<rematListOperations>);
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);

@@ -25,7 +25,7 @@ _HOMES = {
     "policies": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "Annotation", "Policy", "Operation",
                  "nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
                  "offload_dots", "offload_names", "save_names", "save_all_but_names", "save_if", "every_k"],
-    "errors": ["CompileError", "Diagnostic", "ExportError", "StepError"],
+    "errors": ["CompileError", "Diagnostic", "ExportError", "OverBudgetError", "StepError"],
     "step": ["Step"],
     "memory": ["Memory"],
     "comparison": ["compare", "Comparison"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m remat doctor`: what is installed, and what is missing for which way of using remat; `python -m remat cache`: where
-compiled steps are kept."""
+compiled steps are kept; `python -m remat memory`: holds models to the bytes that they take."""
 import argparse
 import ctypes.util
 import importlib.metadata
@@ -8,6 +8,7 @@ import importlib.util
 import os
 import platform
 import sys
+from typing import Any
 
 from remat import cache
 from remat.extras import EXTRAS
@@ -60,15 +61,38 @@ def doctor() -> int:
     return not compiles
 
 
+def add_memory_commands(commands: Any) -> None:
+    memory = commands.add_parser("memory", help="holds models to the bytes that they take").add_subparsers(
+        dest="memory_command", required=True)
+    lock = memory.add_parser("lock", help="writes the peak of models and its largest tensors to a file")
+    lock.add_argument("models", nargs="+", metavar="MODEL", help="a module in MLIR, as text or bytecode")
+    lock.add_argument("-o", dest="lock", metavar="LOCK", default="memory.lock", help="the file (default: memory.lock), whose "
+                      "entries of other models stay")
+    lock.add_argument("--optimizer", default="", help="for modules without a remat.train_step: '#opt.adamw<lr = 0.001>'")
+    lock.add_argument("--passes", default="", help="a pipeline that runs first: 'remat-annotate{blocks}'")
+    lock.add_argument("--options", default="", help="options of remat-train: 'policy=none budget=500MiB'")
+    check = memory.add_parser("check", help="compiles the models of a lock anew, and fails where one needs more bytes")
+    check.add_argument("lock", nargs="?", metavar="LOCK", default="memory.lock")
+    check.add_argument("--tolerance", type=float, default=0.0, metavar="FRACTION", help="of the peak that a model may take "
+                       "beyond it: 0.02 for 2 %%")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m remat", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help="what is installed, and what is missing")
     commands.add_parser("cache", help="where compiled steps are kept, and how many").add_argument(
         "--clear", action="store_true", help="remove them")
+    add_memory_commands(commands)
     arguments = parser.parse_args()
     if arguments.command == "doctor":
         return doctor()
+    if arguments.command == "memory":
+        from remat import lock_models
+        if arguments.memory_command == "lock":
+            settings = {name: getattr(arguments, name) for name in ("optimizer", "passes", "options")}
+            return lock_models.lock(arguments.models, arguments.lock, settings)
+        return lock_models.check(arguments.lock, arguments.tolerance)
     if arguments.clear:
         cache.clear()
     print(cache.describe())

@@ -43,6 +43,10 @@ class ExportError(Exception):
     """The front end cannot say in upstream dialects what the model does."""
 
 
+class OverBudgetError(Exception):
+    """A step takes more memory than it may: than what `remat.fit` gets, or than a lock says."""
+
+
 class StepError(Exception):
     """A step that runs found something wrong with its data, such as an index outside of a table. Unless the text says
     otherwise, parameters and states are as before the call."""

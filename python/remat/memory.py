@@ -6,8 +6,13 @@ import html
 import itertools
 import json
 import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from remat import figures
+from remat import figures, locks
+
+if TYPE_CHECKING:
+    from remat.arrays import Argument
 
 PARTS = "residuals", "gradients", "recomputed", "workspaces", "temporaries"
 
@@ -28,6 +33,27 @@ class LiveBuffer:
 
 
 @dataclasses.dataclass(frozen=True)
+class HeldTensor:
+    """A tensor outside of the arena: `part` is parameter, optimizer state, model state or data; `type` is as in 8x16xf32."""
+
+    bytes: int
+    part: str
+    type: str
+    name: str
+
+
+HELD_BY_STEP = {"parameter": "parameter", "optimizer": "optimizer state", "state": "model state", "data": "data"}
+HELD_BY_EVALUATION = {"parameter": "parameter", "state": "model state", "eval_data": "data"}
+
+
+def list_held(arguments: "Iterable[Argument]", parts: Mapping[str, str]) -> tuple[HeldTensor, ...]:
+    """Returns the tensors outside of the arena, the largest first. `parts` are those of a step or of an evaluation, by roles."""
+    held = [HeldTensor(a.nbytes, parts[a.role], "x".join([*map(str, a.shape), a.type]), a.name)
+            for a in arguments if a.role in parts]
+    return tuple(sorted(held, key=lambda tensor: -tensor.bytes))
+
+
+@dataclasses.dataclass(frozen=True)
 class Memory:
     """Bytes by class. `peak` is all that a step needs: values that live between steps (`parameters`, `optimizer_state`,
     `model_state`), the batch (`data`), `results`, and the `arena` with the buffers that live within a step. The classes of the
@@ -36,7 +62,7 @@ class Memory:
     not fit without a gap. On a GPU, `runtime` is the memory that its runtime keeps there, with the program's `constants`.
 
     `buffers` are all buffers of the arena, in program order; the backward begins at position `backward` (-1: there is no
-    backward). A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
+    backward). `held` are the tensors outside of the arena, without results, the largest first. A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
 
     parameters: int
     optimizer_state: int
@@ -54,6 +80,7 @@ class Memory:
     backward: int
     buffers: tuple[LiveBuffer, ...]
     runtime: int = 0
+    held: tuple[HeldTensor, ...] = dataclasses.field(default=(), compare=False)
 
     @property
     def peak(self) -> int:
@@ -80,9 +107,9 @@ class Memory:
         return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod
-    def from_report(cls, text: str, function: str, runtime: int = 0) -> "Memory":
+    def from_report(cls, text: str, function: str, runtime: int = 0, held: tuple[HeldTensor, ...] = ()) -> "Memory":
         """Reads the report that `remat-train="report=FILE"` writes. `runtime` is the memory that a GPU's runtime has for itself,
-        or 0."""
+        or 0; the report does not name what is `held`."""
         report = next(f for f in json.loads(text)["functions"] if f["name"] == function)
         arguments = {name: report["arguments"][name] for name in
                      ("parameters", "optimizer_state", "model_state", "data", "results")}
@@ -93,7 +120,7 @@ class Memory:
                         for part, shape, op, line in [timeline["kinds"][kind]])
         return cls(**arguments, **parts, arena=report["arena"], constants=report["constants"],
                    recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers,
-                   runtime=runtime and runtime + report["constants"])
+                   runtime=runtime and runtime + report["constants"], held=held)
 
     def figure(self) -> str:
         """Returns the text of an SVG with the live bytes over the step, by class. It shows for the buffer under the pointer
@@ -103,6 +130,16 @@ class Memory:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the figure to a file, `memory.svg`."""
         figures.save(self.figure(), path)
+
+    def lock(self, path: str | os.PathLike[str], name: str = "step") -> None:
+        """Writes the peak and its largest tensors to a text file, for `check` of a later version. The file may have entries of
+        other steps, by name, which stay. Memory that a GPU's runtime has for itself is not part of it."""
+        locks.write(path, {("step", name): locks.make_entry(self)})
+
+    def check(self, path: str | os.PathLike[str], name: str = "step", tolerance: float = 0.0) -> str:
+        """Compares with what `lock` wrote, and returns a sentence that says how it differs. Raises a `remat.OverBudgetError`,
+        which names tensors and their lines, if the step takes more than that and a `tolerance` (0.02: 2 %) on top."""
+        return locks.check(path, ("step", name), self, tolerance)
 
     def _repr_html_(self) -> str:
         return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"

@@ -5,6 +5,7 @@
 """
 import dataclasses
 import inspect
+import json
 import logging
 import os
 import re
@@ -12,9 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from remat import _native
+from remat.arrays import Argument
 from remat.cache import folder
 from remat.cuda_libraries import name_libraries
 from remat.errors import CompileError, Diagnostic, gather
+from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
 from remat.optimizers import Optimizer, bind_rates, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
 from remat.processes import compiling
@@ -57,6 +60,14 @@ class Request:
 
     options: Any
     rates: dict[str, Callable[[int], float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryOfModel:
+    """The memory of a model's step, and of its evaluation, if it has one."""
+
+    step: Memory
+    evaluation: Memory | None
 
 
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
@@ -227,6 +238,24 @@ def _explain(request: Request) -> str:
     table, records, _ = _watch(_native.explain, request.options)
     _finish(table, records)
     return str(table)
+
+
+def measure(request: Request) -> MemoryOfModel:
+    """Returns the memory of the step that `compile_request` would make, without one: nothing is allocated, and there is no code.
+    The memory that a GPU's runtime has for itself is not part of it. Raises a `remat.CompileError` as that does."""
+    text, records, _ = _watch(_native.report_memory, request.options)
+    _finish(text, records)
+    report = json.loads(text)
+    arguments = [Argument(role, name, kind, tuple(shape), size) for role, name, kind, shape, size in report["arguments"]]
+    step, evaluation = (name and Memory.from_report(report["memory"], name, held=list_held(arguments, parts))
+                        for name, parts in ((report["step"], HELD_BY_STEP), (report["evaluation"], HELD_BY_EVALUATION)))
+    return MemoryOfModel(step, evaluation or None)
+
+
+def memory(text: str | bytes, **arguments: Any) -> Memory:
+    """Returns the same figures as `Step.memory`, without a step, for the arguments of `train_step`: nothing is allocated, and
+    there is no code. The memory that a GPU's runtime has for itself is not part of it."""
+    return measure(make_request(text, **arguments)).step
 
 
 def make_request(text: str | bytes, evaluation: Evaluation | None = None, **arguments: Any) -> Request:

@@ -13,7 +13,7 @@ import numpy as np
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
 from remat.files import replace, write_safetensors
-from remat.memory import Memory
+from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
 
 logger = logging.getLogger("remat")
 SAVED_ROLES = ("parameter", "optimizer", "state", "random")
@@ -159,14 +159,18 @@ class Step:
     @functools.cached_property
     def memory(self) -> Memory:
         """The step's memory, by class."""
-        return Memory.from_report(self._native.memory_report, self._native.function, self._native.device_bytes[0])
+        return self._read_memory(self._native.function, HELD_BY_STEP)
+
+    def _read_memory(self, function: str, parts: Mapping[str, str]) -> Memory:
+        return Memory.from_report(self._native.memory_report, function, self._native.device_bytes[0],
+                                  list_held(self.arguments, parts))
 
     @functools.cached_property
     def eval_memory(self) -> Memory:
         """The memory of an evaluation, by class. Its arena is the step's, which is as large as the larger one needs."""
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
-        return Memory.from_report(self._native.memory_report, self._native.evaluation, self._native.device_bytes[0])
+        return self._read_memory(self._native.evaluation, HELD_BY_EVALUATION)
 
     def explain(self) -> str:
         """Returns a table of the values that are saved for the backward and of those that it recomputes: who decided so and

@@ -261,5 +261,23 @@ int main(void) {
   options = getOptions("#opt.sgd<lr = 0.1>");
   // CHECK: all that its backward reads
   rematExplain(&options, printDiagnostic, NULL, print, NULL);
+
+  // CHECK: {"step":"{{.*}}","evaluation":"","arguments":{{\[\["}}data","x","f32",[4],16],
+  // CHECK-SAME: ["parameter","w","f32",[],4]
+  // CHECK-SAME: ["result","loss","f32",[],4]
+  // CHECK-SAME: "memory":"{\n  \"functions\": [
+  rematReportMemory(&options, printDiagnostic, NULL, print, NULL);
+  // CHECK-NEXT: line.mlir:0:0: the module does not say how it is trained
+  options = getOptions("");
+  rematReportMemory(&options, printDiagnostic, NULL, print, NULL);
+
+  // CHECK: 1536 bytes
+  // CHECK-NEXT: '0.5' is a fraction, but a number of bytes is needed
+  // CHECK-NEXT: budget 'much' is neither a number of bytes
+  int64_t bytes = 0;
+  rematParseBytes(mlirStringRefCreate("1.5KiB", 6), &bytes, print, NULL);
+  printf("%d bytes\n", (int)bytes);
+  rematParseBytes(mlirStringRefCreate("0.5", 3), &bytes, print, NULL);
+  rematParseBytes(mlirStringRefCreate("much", 4), &bytes, print, NULL);
   return 0;
 }
