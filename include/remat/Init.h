@@ -17,8 +17,8 @@ namespace remat {
 void registerAllDialects(DialectRegistry &registry);
 /// Registers the project's passes and pipelines.
 void registerAllPasses();
-/// Whether tools verify after each pass unless told otherwise: only where
-/// REMAT_VERIFY_EACH is set, to anything but 0. The tests set it.
+/// Returns true if tools verify after each pass unless told otherwise: only
+/// where REMAT_VERIFY_EACH is set, to anything but 0. The tests set it.
 bool verifiesAfterEachPass();
 /// Returns the version of this project, such as "0.1.0".
 llvm::StringRef getVersion();

@@ -1,7 +1,7 @@
 //===- CuDNN.h - The part of cuDNN that we call -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here, so that nobody needs the library to build the runtime: it is
+// Declared here, so that the runtime is built without the library, which is
 // loaded at run time. Names and values are those of NVIDIA's cuDNN 9;
 // test/CUDA/cudnn-declarations.test compares them with cudnn.h where there is
 // one.
@@ -54,7 +54,7 @@ enum cudnnConvolutionBwdFilterAlgo_t : int {
   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT = 7
 };
 
-/// What the library says of an algorithm.
+/// The library's figures of an algorithm.
 template <typename Algorithm> struct ConvolutionAlgorithm {
   Algorithm algo;
   cudnnStatus_t status;

@@ -1,7 +1,7 @@
 //===- CublasLt.h - The part of cuBLASLt that we call -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here, so that nobody needs the library to build the runtime: it is
+// Declared here, so that the runtime is built without the library, which is
 // loaded at run time. Names and values are NVIDIA's;
 // test/CUDA/cublaslt-declarations.test compares them with cublasLt.h where
 // there is one.

@@ -1,8 +1,8 @@
 //===- Driver.h - The part of CUDA's driver API that we call ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declared here, so that nobody needs a toolkit to build the runtime or the
-// emulator: the driver is loaded at run time. Names and values are NVIDIA's;
+// Declared here, so that the runtime and the emulator are built without a
+// toolkit: the driver is loaded at run time. Names and values are NVIDIA's;
 // test/CUDA/driver-declarations.test compares them with cuda.h where there is
 // one.
 //===----------------------------------------------------------------------===//

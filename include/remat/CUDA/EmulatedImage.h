@@ -18,7 +18,7 @@ namespace remat::cuda {
 constexpr uint64_t kEmulatedImageMagic = 0x554D4554414D4552;
 constexpr uint64_t kEmulatedImageVersion = 1;
 
-/// What a thread of a kernel may do with the memory of a pointer argument.
+/// Accesses of a thread of a kernel to the memory of a pointer argument.
 enum class EmulatedAccess : int64_t {
   /// The argument is no pointer, or nothing is known about it.
   unknown = 0,
@@ -45,7 +45,7 @@ struct EmulatedKernel {
   void (*runBlock)(void *const *arguments, void *thread);
   int64_t numArguments;
   const EmulatedArgument *arguments;
-  /// Whether threads wait for each other (barriers, shuffles).
+  /// 1 if threads wait for each other (barriers, shuffles), else 0.
   int64_t isCooperative;
   /// Workgroup memory that the kernel declares itself.
   int64_t sharedBytes;
@@ -58,7 +58,7 @@ struct EmulatedImage {
   uint64_t version;
   int64_t numKernels;
   const EmulatedKernel *kernels;
-  /// Whether accesses call the emulator's checks.
+  /// 1 if accesses call the emulator's checks, else 0.
   int64_t isInstrumented;
 };
 

@@ -31,9 +31,9 @@ constexpr int64_t kRuntimeBytes = kStepBlockBytes + (1 + kNumRows) * kRowBytes;
 /// reserves no workspace.
 constexpr int64_t kDefaultWorkspaceBytes = 32 << 20;
 
-/// What a convolution may use while it runs is a function of its shape (see
-/// CuDNNConvolution.h), which a program reserves, so that it is in the arena:
-/// at least and at most this.
+/// The least and the largest workspace of a convolution. Its size is a function
+/// of the convolution's shape (see CuDNNConvolution.h), and the program
+/// reserves it in the arena.
 constexpr int64_t kMinConvWorkspaceBytes = 1 << 20;
 constexpr int64_t kMaxConvWorkspaceBytes = 32 << 20;
 

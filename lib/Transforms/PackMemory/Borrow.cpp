@@ -33,8 +33,8 @@ static memref::AllocOp findWholeAllocation(Value value) {
   return value.getDefiningOp<memref::AllocOp>();
 }
 
-/// Whether nothing uses `alloc` or a view of it behind `call`, nor a second
-/// operand of it.
+/// Returns true if `call` is the last use of `alloc` and its views, and only
+/// one of its operands is.
 static bool diesAt(memref::AllocOp alloc, func::CallOp call) {
   unsigned uses = 0;
   SmallVector<Value> pending{alloc};
@@ -48,7 +48,7 @@ static bool diesAt(memref::AllocOp alloc, func::CallOp call) {
         continue;
       }
       Operation *ancestor = call->getBlock()->findAncestorOpInBlock(*user);
-      // What a terminator or a loop takes has other names from there on.
+      // A buffer that a terminator or a loop takes has aliases from there on.
       if (!ancestor || user->hasTrait<OpTrait::IsTerminator>() ||
           isa<RegionBranchOpInterface>(user) || call->isBeforeInBlock(ancestor))
         return false;
@@ -58,8 +58,8 @@ static bool diesAt(memref::AllocOp alloc, func::CallOp call) {
   return uses == 1;
 }
 
-/// Whether each of the calls is the last to need what it passes as operand
-/// `index`, the whole of a buffer of its caller's.
+/// Returns true if each of the calls is the last use of its operand `index`,
+/// the whole of a buffer of its caller.
 static bool diesInEachCall(unsigned index, ArrayRef<func::CallOp> calls) {
   return llvm::all_of(calls, [&](func::CallOp call) {
     memref::AllocOp alloc = findWholeAllocation(call.getOperand(index));
@@ -68,8 +68,8 @@ static bool diesInEachCall(unsigned index, ArrayRef<func::CallOp> calls) {
   });
 }
 
-/// Whether the call is the first to use the memory that it passes as operand
-/// `index`.
+/// Returns true if the call is the first to use the memory that it passes as
+/// operand `index`.
 static bool isFresh(func::CallOp call, unsigned index) {
   auto alloc = call.getOperand(index).getDefiningOp<memref::AllocOp>();
   return alloc && alloc->getBlock() == call->getBlock() &&
@@ -81,10 +81,10 @@ static bool isFresh(func::CallOp call, unsigned index) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the function does
+// Accesses of the function
 //===----------------------------------------------------------------------===//
 
-/// The memory that `value` is part of, as far as views lead.
+/// Returns the memory that `value` is a view of, through all views.
 static Value findMemory(Value value) {
   while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
     value = view.getViewSource();
@@ -95,8 +95,8 @@ static bool isMemory(Value value) {
   return isa<BaseMemRefType>(value.getType());
 }
 
-/// Whether `op` reads each element of `operand` before it writes the one of
-/// `result` in the same place, and neither of them otherwise.
+/// Returns true if `op` reads each element of `operand` before it writes that
+/// of `result` at the same position, and accesses neither of them otherwise.
 static bool isElementwise(Operation *op, BlockArgument operand,
                           BlockArgument result) {
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
@@ -165,13 +165,13 @@ Borrowing::Borrowing(func::FuncOp function, const Lifetimes &lifetimes,
   }
   for (BlockArgument result : results)
     mergeIntoOperand(result);
-  // What fits into little memory leaves the rest to others.
+  // Small memory first, so that the larger remains for larger buffers.
   llvm::stable_sort(lenders, [](const Lender &a, const Lender &b) {
     return a.size < b.size;
   });
 }
 
-/// Lets `result` go where an operand was, or lend its own memory.
+/// Makes `result` take over an operand's memory, or lend its own.
 void Borrowing::mergeIntoOperand(BlockArgument result) {
   const ArgumentUse &use = lifetimes.getArgumentUses()[result.getArgNumber()];
   // The caller reads it afterwards, whether it was written or not.
@@ -195,7 +195,7 @@ void Borrowing::mergeIntoOperand(BlockArgument result) {
 
 bool Borrowing::canMerge(BlockArgument result, const Lender &operand) const {
   auto type = cast<MemRefType>(result.getType());
-  // One that has other uses by now is none that the caller gave up.
+  // Only an operand that the caller gave up, and without other uses by now.
   if (operand.taken.size() != 1 || operand.taken.front().first != 0 ||
       operand.type != type.getElementType() ||
       operand.size != getByteSize(type, function))

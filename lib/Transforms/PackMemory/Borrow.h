@@ -8,19 +8,22 @@
 
 namespace mlir::remat {
 
-/// What a private function does with memory of its callers: that of results,
-/// which holds nothing at first, and that of operands which no caller reads
-/// again. One may be the other's, and both are free for a while.
+/// Lends a private function memory of its callers while that is free: that of
+/// results before their first access, and that of operands which no caller
+/// reads again after their last one. A result may take over such an operand's
+/// memory.
 class Borrowing {
 public:
   Borrowing(func::FuncOp function, const Lifetimes &lifetimes,
             const CallOrder &order);
 
-  /// The argument in which `size` bytes, all of them elements of `type`, have a
-  /// place for that time; null if there is none. They are taken from then on.
+  /// Returns the argument in which `size` bytes, all of them elements of
+  /// `type`, have a place for that time, and reserves them; null if there is
+  /// none.
   BlockArgument take(Lifetime lifetime, int64_t size, Type type);
 
-  /// Makes results that go where an operand was the operand, here and in calls.
+  /// Replaces results that take over an operand by the operand, here and in
+  /// calls.
   void mergeArguments();
 
 private:
@@ -28,7 +31,7 @@ private:
     BlockArgument argument;
     int64_t size;
     Type type;
-    /// When it is not free.
+    /// The times at which it is not free.
     SmallVector<Lifetime> taken;
   };
 
@@ -41,7 +44,7 @@ private:
   const Lifetimes &lifetimes;
   ArrayRef<func::CallOp> calls;
   SmallVector<Lender> lenders;
-  /// Results, and the operands where they go.
+  /// Results, and the operands that they take over.
   SmallVector<std::pair<BlockArgument, BlockArgument>> merged;
 };
 

@@ -1,9 +1,9 @@
 //===- BranchBuffers.cpp - One buffer for each result of a branch ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A buffer that is made in a branch and outlives it has a twin in the other
-// one, both are reserved, and one of a size that is not static is freed by
-// nobody.
+// A buffer that is allocated in a branch and outlives it has a counterpart in
+// the other one: memory is reserved for both, and a buffer of dynamic size is
+// not freed at all.
 //===----------------------------------------------------------------------===//
 
 #include "BranchBuffers.h"
@@ -34,7 +34,7 @@ static OpOperand &getYielded(Region &region, unsigned result) {
 // Results that take turns
 //===----------------------------------------------------------------------===//
 
-/// Whether in each branch at most one of the two results is defined.
+/// Returns true if each branch defines at most one of the two results.
 static bool takeTurns(scf::IfOp op, unsigned first, unsigned second) {
   return op.getResult(first).getType() == op.getResult(second).getType() &&
          llvm::all_of(op->getRegions(), [&](Region &region) {
@@ -67,8 +67,8 @@ static void mergeResults(scf::IfOp op) {
 
 static Value getOuterBuffer(Value value, Operation *op);
 
-/// The tensor from around `branch` in whose buffer all its regions leave result
-/// `index`; null if there is no such.
+/// Returns the tensor from outside of `branch` in whose buffer all its regions
+/// leave result `index`, or null.
 static Value getCommonBuffer(Operation *branch, unsigned index) {
   Value common;
   for (Region &region : branch->getRegions()) {
@@ -80,16 +80,16 @@ static Value getCommonBuffer(Operation *branch, unsigned index) {
   return common;
 }
 
-/// Whether `result` is of a loop that starts with the same tensor in two of its
-/// values: only one of them can be in its buffer.
+/// Returns true if `result` is of a loop that has the same initial value for
+/// another one: only one of them can be in its buffer.
 static bool startsLikeAnother(OpResult result) {
   auto loop = dyn_cast<LoopLikeOpInterface>(result.getOwner());
   OpOperand *start = loop ? loop.getTiedLoopInit(result) : nullptr;
   return start && llvm::count(loop.getInits(), start->get()) > 1;
 }
 
-/// The tensor from around `op` whose buffer `value` takes over; null if it is
-/// in a buffer of its own.
+/// Returns the tensor from outside of `op` whose buffer `value` takes over;
+/// null if it is in a buffer of its own.
 static Value getOuterBuffer(Value value, Operation *op) {
   while (isDefinedIn(value, op)) {
     auto result = dyn_cast<OpResult>(value);
@@ -104,7 +104,7 @@ static Value getOuterBuffer(Value value, Operation *op) {
   return isEmptyTensor(value) ? Value() : value;
 }
 
-/// Whether `user`, outside `op`, may run after it.
+/// Returns true if `user`, outside of `op`, may run after it.
 static bool mayRunAfter(Operation *user, Operation *op) {
   for (Operation *at = op; at; at = at->getParentOp()) {
     Operation *other = at->getBlock()->findAncestorOpInBlock(*user);
@@ -116,8 +116,8 @@ static bool mayRunAfter(Operation *user, Operation *op) {
   return true;
 }
 
-/// The buffer from around `op` that both branches leave the result in anyway,
-/// if nobody else reads it any more; else null.
+/// Returns the tensor from outside of `op` in whose buffer both branches leave
+/// the result anyway, if it has no other reads afterwards; else null.
 static Value getUpdated(scf::IfOp op, unsigned index) {
   Value common = getCommonBuffer(op, index);
   if (!common)
@@ -183,11 +183,11 @@ static Value createDestination(scf::IfOp op, unsigned index) {
   return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }
 
-/// Whether `value`, which the inner branch `op` leaves in `destination`, is or
-/// updates a value from around it that is computed behind `destination` and
-/// read by others. The elimination of empty tensors would compute that there,
-/// though another region of `op` overwrites it before those reads:
-/// bufferization cannot keep both then.
+/// Returns true if `value`, which the inner branch `op` leaves in
+/// `destination`, is or updates a value from outside that is computed after
+/// `destination` and has other users. The elimination of empty tensors would
+/// compute that there, though another region of `op` overwrites it before those
+/// uses: bufferization cannot keep both then.
 static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
   while (value && isDefinedIn(value, op)) {
     auto result = dyn_cast<OpResult>(value);
@@ -208,7 +208,8 @@ static bool needsOwnBuffer(Value value, Value destination, scf::IfOp op) {
   return false;
 }
 
-/// Not a `linalg.copy`: the elimination would take that for an insertion too.
+/// Copies by a kernel, since the elimination would take a `linalg.copy` for an
+/// insertion, too.
 static Value copyInto(OpBuilder &builder, Value value, Value destination) {
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
   SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(rank));
@@ -223,8 +224,8 @@ static Value copyInto(OpBuilder &builder, Value value, Value destination) {
       .getResult(0);
 }
 
-/// Where to put `value` into its destination, at the `end` of a region: in
-/// front of newer values.
+/// Returns the operation before which to write `value` to its destination, at
+/// the `end` of a region: before newer values.
 static Operation *getPosition(Value value, Operation *end) {
   Operation *position = end;
   while (auto other =
@@ -237,8 +238,8 @@ static Operation *getPosition(Value value, Operation *end) {
   return position;
 }
 
-/// Makes result `index` live in `destination`. An inner branch that makes it is
-/// told so, and is then `done`.
+/// Puts result `index` into `destination`, also in an inner branch that
+/// computes it, whose result is then `done`.
 static void fill(scf::IfOp op, unsigned index, Value destination,
                  DenseSet<Value> &done) {
   done.insert(op.getResult(index));
@@ -272,7 +273,7 @@ void mlir::remat::shareBranchBuffers(ModuleOp module) {
       [&](scf::IfOp op) { branches.push_back(op); });
   DenseSet<Value> done;
   for (scf::IfOp op : branches) {
-    // A sum may be a result both before and behind its last addition.
+    // A sum may be a result both before and after its last addition.
     DenseSet<Value> updated;
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();

@@ -23,7 +23,7 @@ inline Value createBuffer(OpBuilder &builder, Location loc, Value tensor,
       tensor, readOnly);
 }
 
-/// Whether `use` makes a view of a buffer, and reads nothing of it: a reshape
+/// Returns true if `use` is the source of a view, rather than a read: a reshape
 /// reads its sizes.
 inline bool isViewed(OpOperand &use) {
   Operation *op = use.getOwner();

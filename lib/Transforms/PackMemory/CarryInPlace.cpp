@@ -92,7 +92,7 @@ static void carryInPlace(MutableArrayRef<OpOperand> yielded,
            isOlder(yielded[*it].get(), yielded[*next].get(), end->getBlock())))
         next = it;
     if (next == pending.end()) {
-      // The first one may stand behind a circle, and not be in it.
+      // The first pending value may depend on a cycle without being part of it.
       unsigned index = *llvm::find_if(pending, readsAnother);
       OpOperand &operand = yielded[index];
       operand.set(bufferization::AllocTensorOp::create(
@@ -126,13 +126,13 @@ void mlir::remat::carryInPlace(scf::ForOp loop) {
                  llvm::to_vector(loop.getRegionIterArgs()));
 }
 
-/// Lets the first region pass on all that it gets, and what it computes behind
-/// it. Returns null if that has a size that is not static.
+/// Makes the before-region forward all of its arguments, followed by values
+/// that it computes. Returns null if one of these is of dynamic size.
 static scf::WhileOp passOnState(scf::WhileOp loop) {
   Block *before = loop.getBeforeBody(), *after = loop.getAfterBody();
   scf::ConditionOp condition = loop.getConditionOp();
   unsigned numStates = before->getNumArguments();
-  // For each passed value, its position behind the change.
+  // For each forwarded value, its position after the change.
   SmallVector<unsigned> positions;
   SmallVector<Value> computed;
   for (Value value : condition.getArgs()) {

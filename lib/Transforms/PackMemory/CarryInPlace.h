@@ -8,19 +8,18 @@
 
 namespace mlir::remat {
 
-/// Makes every tensor that `loop` yields live in the buffer that the iteration
-/// got for it.
+/// Puts every tensor that `loop` yields into the buffer of the iteration's
+/// argument.
 void carryInPlace(scf::ForOp loop);
 
-/// The same; the first region then passes on what it got, in the same order,
-/// followed by what it computes for the second one.
+/// Does the same; the before-region then forwards its arguments, in the same
+/// order, followed by values that it computes for the after-region.
 void carryInPlace(scf::WhileOp loop);
 
-/// Takes the tensors out of what `loop`, which carries them in place, carries,
-/// if `mayTake` is true of the loop's result: each iteration gets them from the
-/// buffer of what they were before the loop, and puts them there, and so does
-/// what reads the results. Bufferization then has nothing to find out about
-/// them.
+/// Removes tensors from the iter_args of `loop`, which carries them in place,
+/// if `mayTake` is true for the loop's result: each iteration reads them from
+/// the buffer of the initial value, and writes them there, and users of the
+/// results read them from there. Bufferization then does not analyze them.
 void carryInBuffers(scf::ForOp loop, function_ref<bool(OpResult)> mayTake);
 
 } // namespace mlir::remat

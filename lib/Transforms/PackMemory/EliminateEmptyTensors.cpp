@@ -25,8 +25,8 @@ namespace mlir::remat {
 
 namespace {
 
-/// Whether the buffer of `value` may be that of a tensor.empty. `seen` holds
-/// values of which it is not.
+/// Returns true if the buffer of `value` may be that of a tensor.empty. `seen`
+/// holds values for which it is not.
 bool mayStartEmpty(Value value, DenseSet<Value> &seen) {
   while (seen.insert(value).second) {
     Operation *op = value.getDefiningOp();
@@ -35,7 +35,7 @@ bool mayStartEmpty(Value value, DenseSet<Value> &seen) {
           cast<BlockArgument>(value).getOwner()->getParentOp());
     auto destinationStyle = dyn_cast<DestinationStyleOpInterface>(op);
     if (!destinationStyle)
-      // Upstream does not look for one behind a slice either.
+      // Upstream does not look through slices either.
       return !isa<arith::ConstantOp, bufferization::AllocTensorOp,
                   bufferization::ToTensorOp, tensor::ExtractSliceOp>(op);
     value = destinationStyle.getTiedOpOperand(cast<OpResult>(value))->get();
@@ -66,14 +66,13 @@ void replaceDestinations(Operation *root) {
   });
 }
 
-/// Puts tensors that start empty or filled, for others to be inserted into, in
-/// front of what computes those, where upstream needs them. It would move them
-/// itself, one by one, each time with new positions for all operations of the
-/// block.
+/// Moves empty or filled tensors that others are inserted into before the
+/// computation of those, where upstream needs them. It would move them itself,
+/// one by one, each time with new positions for all operations of the block.
 void hoistDestinations(Block &block) {
   if (llvm::none_of(block, llvm::IsaPred<SubsetInsertionOpInterface>))
     return;
-  // What was moved has the position of what it stands in front of now.
+  // A moved operation has the position of the one that it was moved before.
   DenseMap<Operation *, unsigned> positions;
   unsigned position = 0;
   for (Operation &op : block)

@@ -66,9 +66,9 @@ static void forEachUser(Value memory, function_ref<void(Operation *)> visit) {
   }
 }
 
-/// What computes the content of `buffer`: the first in the program, but for
-/// what only clears it. Uses of a value are in the order in which passes made
-/// them, upstream's too, which may change from run to run.
+/// Returns the operation that computes the contents of `buffer`: its first user
+/// in the program, but for fills. Uses of a value are in the order in which
+/// passes have made them, upstream's too, which may change from run to run.
 Operation *Figures::getWriter(const Buffer &buffer) const {
   memref::AllocOp alloc = buffer.alloc;
   Operation *writer = nullptr;

@@ -12,7 +12,7 @@
 
 namespace mlir::remat {
 
-/// What callers need to know of a packed function.
+/// The figures of a packed function that its callers need.
 struct Frame {
   int64_t bytes = 0;
   MemoryParts parts;
@@ -44,12 +44,12 @@ public:
       : function(function), lifetimes(lifetimes), frames(frames),
         symbols(symbols), alignment(alignment) {}
 
-  /// Fills in what `memory` does not have yet: all but what the packing itself
-  /// found. `peak` is the first position at which most is alive.
+  /// Fills in the figures that `memory` does not have yet: all but those of the
+  /// packing itself. `peak` is the first position at which most bytes are live.
   void describe(ArrayRef<Place> places, int64_t peak,
                 const llvm::SetVector<memref::CopyOp> &needlessCopies,
                 int64_t dataSlots, FunctionMemory &memory);
-  /// What callers need to know, after `describe`.
+  /// Returns the figures that callers need, after `describe`.
   Frame getFrame(const FunctionMemory &memory) const;
 
 private:

@@ -56,8 +56,8 @@ static BitVector forward(func::FuncOp function, ArrayRef<func::CallOp> calls) {
 }
 
 void mlir::remat::forwardResults(ModuleOp module) {
-  // What a function no longer takes from another one may be an argument of its
-  // own that it returns.
+  // A function may return a result of another one, which is replaced by an
+  // operand of the call: that may be an argument of its own.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto &[function, calls, isOnlyCalled] :

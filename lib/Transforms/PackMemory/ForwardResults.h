@@ -7,9 +7,9 @@
 
 namespace mlir::remat {
 
-/// Lets callers take their operand, or a view of it, where a function returns
-/// the argument; private functions no longer return it. One-shot bufferization
-/// does not know of two such results that they are one buffer, and lets a
+/// Replaces results of calls by the operand, or a view of it, where a function
+/// returns the argument; private functions no longer return it. One-shot
+/// bufferization does not know that two such results are one buffer, and lets a
 /// caller write into one before it has read the other.
 void forwardResults(ModuleOp module);
 

@@ -1,9 +1,9 @@
 //===- InPlace.cpp - Which values one buffer can hold in turn -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One-shot bufferization copies what is overwritten before its last read. Where
-// a value has to stay in one buffer (carried by a loop, returned by both
-// regions of a branch) such a copy has to be made elsewhere, and before.
+// One-shot bufferization copies a value that is overwritten before its last
+// read. Where a value has to stay in one buffer (carried by a loop, returned by
+// both regions of a branch) such a copy has to be made elsewhere, and before.
 //===----------------------------------------------------------------------===//
 
 #include "InPlace.h"
@@ -18,8 +18,9 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether `op` reads elements of `value`, which it updates, after it has
-/// written them. Branches and loops read it inside, operation by operation.
+/// Returns true if `op` may read elements of `value`, which it updates, after
+/// it has written them. Branches and loops read it inside, operation by
+/// operation.
 static bool readsWhatItWrites(Operation *op, Value value) {
   // A body reads at positions that it computes.
   if (isa<DestinationStyleOpInterface>(op) &&
@@ -39,7 +40,7 @@ static bool readsWhatItWrites(Operation *op, Value value) {
          !bufferizable.bufferizesToElementwiseAccess(state, uses);
 }
 
-/// Whether something in `block` behind `writer` reads `value`.
+/// Returns true if an operation in `block` after `writer` uses `value`.
 static bool isReadBehind(Value value, Operation *writer, Block *block) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
@@ -48,7 +49,7 @@ static bool isReadBehind(Value value, Operation *writer, Block *block) {
 }
 
 bool mlir::remat::isUpdateOf(Value value, Value source, Block *block) {
-  // What overwrites the version that the walk has come to.
+  // The operation that overwrites the current version.
   Operation *writer = nullptr;
   while (value != source) {
     auto result = dyn_cast<OpResult>(value);

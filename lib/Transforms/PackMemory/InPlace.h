@@ -7,18 +7,18 @@
 
 namespace mlir::remat {
 
-/// Whether `value` is `source` after operations of `block`, and of the branches
-/// among them, that bufferization lets update it in place: none of them, nor
-/// what stands behind it in `block`, reads what it overwrites.
+/// Returns true if `value` is `source` after operations of `block`, and of the
+/// branches among them, that bufferization lets update it in place: neither
+/// these nor later ones in `block` read an overwritten version.
 bool isUpdateOf(Value value, Value source, Block *block);
 
-/// What `loop` starts from in the buffer in which its result of this number is
-/// in the end, as all do behind `carryInPlace`; null if that is not so.
+/// Returns the initial value of `loop` in whose buffer its result `number`
+/// ends, as all do after `carryInPlace`, or null.
 Value getInit(scf::WhileOp loop, unsigned number);
 
-/// Whether `value` is there before `other`, which `block` computes. What is to
-/// be kept in several buffers at the end of `block` goes there in this order: a
-/// newer value may be an update of an older one, and computed in its place.
+/// Returns true if `value` is defined before `other`, which `block` computes.
+/// Values for several buffers at the end of `block` are written in this order:
+/// a newer value may be an update of an older one, and computed in its place.
 bool isOlder(Value value, Value other, Block *block);
 
 } // namespace mlir::remat

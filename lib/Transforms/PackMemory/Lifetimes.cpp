@@ -21,26 +21,27 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Whether the operations inside `op` run one after the other. Those of other
-/// operations with regions count as one with it.
+/// Returns true if the operations in `op` run one after the other. Those in
+/// other operations with regions count as one with it.
 static bool isSequential(Operation *op) {
   return isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::IndexSwitchOp,
              scf::ExecuteRegionOp, func::FuncOp>(op);
 }
 
-/// Whether `op` only passes buffers on.
+/// Returns true if `op` only forwards buffers.
 static bool isTransparent(Operation *op) {
   return isSequential(op) || isa<ViewLikeOpInterface>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
-/// Whether `op` reads or writes a buffer.
+/// Returns true if `op` reads or writes a buffer.
 static bool touchesMemory(Operation *op) {
   return !isTransparent(op) &&
          llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>);
 }
 
-/// Whether another operation may use a buffer that `op` got, behind our back.
+/// Returns true if the result of `op` gives other operations access to a buffer
+/// that the analysis does not see.
 static bool leaksAddress(Operation *op) {
   return isa<memref::ExtractAlignedPointerAsIndexOp>(op);
 }
@@ -97,7 +98,7 @@ ArgumentUse Lifetimes::findUse(BlockArgument argument,
       use.escapes |= isa<func::ReturnOp>(user) || leaksAddress(user);
       if (isViewed(operand))
         continue;
-      // What is used in one iteration may be needed in the next.
+      // A buffer that is used in one iteration may be needed in the next.
       Operation *positioned = getPositioned(user);
       for (Operation *op = positioned; op; op = op->getParentOp())
         if (isa<LoopLikeOpInterface>(op))
@@ -135,7 +136,7 @@ Phase Lifetimes::getPhase(Operation *op) const {
           .Case(kUpdatePhase, Phase::update)
           .Default(Phase::forward);
   // Bufferization makes copies without attributes, and scheduling moves forward
-  // operations that only the backward reads behind its beginning.
+  // operations that only the backward reads after its beginning.
   if (positions.lookup(getPositioned(op)).first > firstBackward)
     return Phase::backward;
   return Phase::forward;

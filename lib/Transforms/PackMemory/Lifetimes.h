@@ -1,7 +1,7 @@
-//===- Lifetimes.h - When each buffer of a function is alive ----*- C++ -*-===//
+//===- Lifetimes.h - Live ranges of a function's buffers --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Analysis behind remat-pack-memory. It only looks; the pass rewrites.
+// The analysis of remat-pack-memory. It changes nothing; the pass rewrites.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_TRANSFORMS_PACKMEMORY_LIFETIMES_H
@@ -33,7 +33,7 @@ struct Buffer {
   int64_t size = -1;
   /// Phases of the operations that read or write it, as a bit set.
   uint8_t phases = 0;
-  /// If not empty: why the buffer has no place in an arena.
+  /// If not empty: the reason why the buffer has no place in an arena.
   std::string escape;
   void setEscape(StringRef why) {
     if (escape.empty() || why < escape)
@@ -42,17 +42,17 @@ struct Buffer {
   /// Operations in the allocation's block with the first and the last use.
   Operation *firstUser = nullptr;
   Operation *lastUser = nullptr;
-  /// Whether there are uses outside the allocation's block.
+  /// It has uses outside of the allocation's block.
   bool leavesBlock = false;
   SmallVector<memref::DeallocOp, 1> deallocs;
   bool wasIn(Phase phase) const { return phases & (1 << unsigned(phase)); }
 };
 
-/// When memory that the caller provides is in use.
+/// The time at which memory that the caller provides is in use.
 struct ArgumentUse {
   /// From the first access to the last one; empty if there is none.
   Lifetime lifetime;
-  /// Whether something may access it that is not seen.
+  /// It may have accesses that are not seen.
   bool escapes = false;
 };
 
@@ -61,8 +61,8 @@ public:
   explicit Lifetimes(func::FuncOp function);
 
   MutableArrayRef<Buffer> getBuffers() { return buffers; }
-  /// One for each argument of a private function: others do not know what their
-  /// callers have.
+  /// One for each argument of a private function: callers of others are not
+  /// known.
   ArrayRef<ArgumentUse> getArgumentUses() const { return argumentUses; }
   /// Program position of an operation. Nested operations of structured control
   /// flow stand between its own first and last position.
@@ -73,12 +73,12 @@ public:
   static constexpr int severalBuffers = -2;
   /// Index of the buffer that `value` is a view of, or one of the above.
   int getBuffer(Value value) const;
-  /// Whether `op` uses buffer `index` from inside its regions.
+  /// Returns true if `op` uses buffer `index` from inside its regions.
   bool isCaptured(unsigned index, Operation *op) const {
     return captures.contains({op, index});
   }
   Phase getPhase(Operation *op) const;
-  /// How many positions the function has.
+  /// Returns the number of positions of the function.
   int64_t getEnd() const { return next; }
   /// Position of the backward's first operation on memory; not less than
   /// `getEnd` if there is none.

@@ -1,4 +1,4 @@
-//===- MemoryReport.h - What a function's memory is made of -----*- C++ -*-===//
+//===- MemoryReport.h - The parts of a function's memory --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The figures that remat-pack-memory prints, apart from how it finds them.
@@ -29,8 +29,8 @@ struct MemoryParts {
   }
 };
 
-/// What holds bytes of the arena from position `first` of the program to
-/// `last`, both included.
+/// A buffer or call that holds bytes of the arena from position `first` of the
+/// program to `last`, both included.
 struct LiveBuffer {
   int64_t first = 0, last = 0;
   int64_t bytes = 0;
@@ -48,14 +48,14 @@ struct FunctionMemory {
   std::string name;
   /// Bytes of the arena: the exact peak of everything the function computes.
   int64_t arena = 0;
-  /// Largest sum of live bytes; `parts` is what they are made of.
+  /// Largest sum of live bytes, and its parts.
   int64_t maxLive = 0;
   MemoryParts parts;
-  /// Everything that the arena holds, in program order. What is alive at one
-  /// position adds up to at most `maxLive`.
+  /// All contents of the arena, in program order. Bytes that are live at one
+  /// position add up to at most `maxLive`.
   SmallVector<LiveBuffer, 0> live;
-  /// Where `maxLive` is reached first, where the backward begins (-1 if there
-  /// is none), and how many positions there are.
+  /// The first position with `maxLive` bytes, that of the backward's beginning
+  /// (-1 without a backward), and the number of positions.
   int64_t peakPosition = 0, backwardPosition = -1, positions = 0;
   /// Largest sum of residuals that live at once, at the peak or elsewhere.
   int64_t residuals = 0;
@@ -68,7 +68,7 @@ struct FunctionMemory {
   int64_t recomputedOps = 0;
 };
 
-/// What is alive at the peak, the largest first.
+/// Returns the buffers that are live at the peak, the largest first.
 SmallVector<const LiveBuffer *> getAtPeak(const FunctionMemory &function);
 
 void printMemoryTable(ArrayRef<FunctionMemory> functions, raw_ostream &os);

@@ -122,8 +122,8 @@ private:
     return intervals;
   }
 
-  /// The type of the elements of all buffers at `place`; null if it has others,
-  /// too, or is none of the function's own.
+  /// Returns the element type of all buffers at `place`; null if they differ,
+  /// or if it is the arena of a call.
   Type getElementType(const Place &place) {
     Type type;
     for (unsigned index : place.buffers) {
@@ -136,8 +136,8 @@ private:
     return type;
   }
 
-  /// Moves what is alive at the peak into memory of the caller, as long as
-  /// there is some.
+  /// Moves buffers that are live at the peak into memory of the caller, as long
+  /// as there is some.
   void borrow() {
     borrowing.emplace(function, lifetimes, order);
     for (bool changed = true; changed;) {
@@ -367,7 +367,7 @@ struct PackMemoryPass : public impl::PackMemoryPassBase<PackMemoryPass> {
       FunctionPacker packer(function, packing, frames, order, symbols);
       bool isEntry = !order.isCalled(function);
       FunctionMemory figures = packer.run(isEntry);
-      // A kernel with a function of its own is nobody's question.
+      // Kernels with functions of their own are left out of the report.
       if (isEntry || figures.buffers > 0 || figures.arena > 0)
         memory.push_back(figures);
       frames[function] = packer.getFrame();

@@ -40,15 +40,15 @@ static void readResource(arith::ConstantOp op) {
     return;
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   bool isSplat = false;
-  // What is missing is an error of remat-check-model.
+  // A missing resource is an error of remat-check-model.
   if (blob && DenseElementsAttr::isValidRawBuffer(resource.getType(),
                                                   blob->getData(), isSplat))
     op.setValueAttr(DenseElementsAttr::getFromRawBuffer(resource.getType(),
                                                         blob->getData()));
 }
 
-/// Takes the other tensor where one of two is undefined: what is undefined may
-/// be anything, and which buffer it is must not depend on a condition.
+/// Replaces a select by the other tensor where one of two is undefined: that
+/// may have any contents, and the buffer must not depend on a condition.
 static void foldUndefined(arith::SelectOp op) {
   for (auto [value, other] : {std::pair(op.getTrueValue(), op.getFalseValue()),
                               std::pair(op.getFalseValue(), op.getTrueValue())})
@@ -58,9 +58,9 @@ static void foldUndefined(arith::SelectOp op) {
     }
 }
 
-/// What kernels read behind `op` they read from where it puts it. One-shot
-/// bufferization takes that for a conflict between the two, if it may also be
-/// computed there.
+/// Makes kernels after `op` that read its source read its destination instead.
+/// If the source may be computed in the destination, one-shot bufferization
+/// takes a read of the source for a conflict between the two.
 static void readFromDestination(bufferization::MaterializeInDestinationOp op) {
   if (op->getNumResults() == 0 || !op.getSource().getDefiningOp())
     return;
@@ -74,8 +74,8 @@ static void readFromDestination(bufferization::MaterializeInDestinationOp op) {
   });
 }
 
-/// Whether `value` is an argument that the function writes at its end, such as
-/// a model state.
+/// Returns true if `value` is an argument that the function writes at its end,
+/// such as a model state.
 static bool isArgumentWrittenBack(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
@@ -86,8 +86,8 @@ static bool isArgumentWrittenBack(Value value) {
          });
 }
 
-/// Whether something behind `loop`, in its block, reads `value`. Being written
-/// is not a read.
+/// Returns true if an operation after `loop`, in its block, reads `value`,
+/// other than as a destination.
 static bool isReadBehind(Value value, LoopLikeOpInterface loop) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto write =
@@ -100,8 +100,8 @@ static bool isReadBehind(Value value, LoopLikeOpInterface loop) {
   });
 }
 
-/// Whether `value` is carried by a loop whose condition reads it, too: it does
-/// so before the body runs, which one-shot bufferization does not see.
+/// Returns true if `value` is carried by a loop whose condition reads it, too:
+/// that is before the body runs, which one-shot bufferization does not see.
 static bool isReadByCondition(Value value, LoopLikeOpInterface loop) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto around = argument
@@ -116,10 +116,10 @@ static bool isReadByCondition(Value value, LoopLikeOpInterface loop) {
                       [&](Operation *user) { return user != condition; });
 }
 
-/// Loops that update such an argument's own buffer would have written it before
-/// the end, and those that start from a tensor that they or operations behind
-/// them read would leave it changed, as would those with a condition that start
-/// from one twice. One-shot bufferization rejects these: they work on a copy.
+/// Makes `loop` start from copies of tensors that it must not update: an
+/// argument that is to be written at the end only, a tensor that the loop or
+/// operations after it read, and one that an `scf.while` starts from twice.
+/// One-shot bufferization rejects these.
 static void startFromCopies(LoopLikeOpInterface loop) {
   OpBuilder builder(loop);
   ValueRange inits = loop.getInits();
@@ -141,24 +141,24 @@ static void startFromCopies(LoopLikeOpInterface loop) {
   }
 }
 
-/// No pass may merge operations on tensors from here on, and on memory none
-/// can. A thousand recomputes of a layer with shared weights would otherwise
-/// give these a thousand aliases, each of which bufferization compares with all
-/// uses of the others.
+/// Erases a barrier: no pass may merge operations on tensors from here on, and
+/// on memory none can. A thousand recomputes of a layer with shared weights
+/// would otherwise give these a thousand aliases, each of which bufferization
+/// compares with all uses of the others.
 static void dropBarrier(BarrierOp op) {
   op.replaceAllUsesWith(op.getValues());
   op.erase();
 }
 
-/// Whether `value` is computed in a buffer of its own.
+/// Returns true if `value` is computed in a buffer of its own.
 static bool startsEmpty(Value value) {
   while (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
     value = op.getTiedOpOperand(cast<OpResult>(value))->get();
   return isEmptyTensor(value);
 }
 
-/// Whether `op`, which reads `value` through `map` only, is the last operation
-/// that reads it.
+/// Returns true if `op` is the last operation that reads `value`, and reads it
+/// through `map` only.
 static bool isLastReader(linalg::LinalgOp op, Value value, AffineMap map) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
@@ -169,8 +169,8 @@ static bool isLastReader(linalg::LinalgOp op, Value value, AffineMap map) {
   });
 }
 
-/// A result takes the place of an operand that dies. In the arena packing sees
-/// to that, but what a function returns is not there.
+/// Computes results in the buffers of dying operands. Packing does so in the
+/// arena, but results of the function are not there.
 static void computeResultsInPlace(func::ReturnOp op) {
   for (Value value : op.getOperands()) {
     while (isa_and_nonnull<tensor::CastOp, tensor::CollapseShapeOp,

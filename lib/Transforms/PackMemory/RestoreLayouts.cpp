@@ -25,8 +25,8 @@ Value skipCasts(Value value) {
   return value;
 }
 
-/// What all regions yield for `result`, before casts, if it is a contiguous
-/// buffer of one type.
+/// Returns the type that all regions yield for `result`, before casts, if it is
+/// a contiguous buffer of one type.
 MemRefType getYieldedType(Operation *branch, unsigned result) {
   MemRefType common;
   for (Region &region : branch->getRegions()) {
@@ -45,7 +45,8 @@ MemRefType getYieldedType(Operation *branch, unsigned result) {
   return common;
 }
 
-/// `value`, before casts, as a `type` of the same or of more static sizes.
+/// Casts `value`, as it is before casts, to `type`, which may differ in static
+/// sizes.
 Value castTo(OpBuilder &builder, Location loc, MemRefType type, Value value) {
   value = skipCasts(value);
   if (value.getType() == type)

@@ -27,13 +27,14 @@ bool isStatic(Type type) {
   return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
 }
 
-/// Whether `op` only gives its whole source another shape or layout.
+/// Returns true if `op` only gives its whole source another shape or layout.
 bool isReshape(Operation *op) {
   return isa_and_nonnull<memref::CastOp, memref::CollapseShapeOp,
                          memref::ExpandShapeOp>(op);
 }
 
-/// The buffer that `value` is a view of as a whole; the views, last one first.
+/// Returns the buffer that `value` is a view of as a whole, and appends the
+/// views, the last one first.
 Value getWholeBuffer(Value value, SmallVectorImpl<Operation *> &views) {
   while (isReshape(value.getDefiningOp())) {
     views.push_back(value.getDefiningOp());
@@ -42,7 +43,7 @@ Value getWholeBuffer(Value value, SmallVectorImpl<Operation *> &views) {
   return value;
 }
 
-/// What becomes of one result.
+/// The decision about one result.
 struct Decision {
   enum Kind { keep, dropForArgument, outParam } kind = keep;
   /// Of the argument that the result is.
@@ -169,9 +170,10 @@ private:
     return decision;
   }
 
-  /// Whether callers may take the argument for the result. Those of a public
-  /// function cannot know that it is: they expect memory for each result. An
-  /// argument that is memory of another result is returned twice.
+  /// Returns true if callers may use the argument for the result. Those of a
+  /// public function cannot know that they are the same: they expect memory for
+  /// each result. An argument that is memory of another result is returned
+  /// twice.
   bool canDropFor(unsigned argument) {
     return function.isPrivate() && argument < numArguments;
   }

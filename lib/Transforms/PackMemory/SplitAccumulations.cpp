@@ -25,26 +25,27 @@
 using namespace mlir;
 using linalg::LinalgOp;
 
-/// So many operations stay together; shorter chains stay as they are.
+/// Pieces have so many operations; shorter chains stay as they are.
 static constexpr unsigned kMaxChain = 8;
 
-/// Likewise where the chain ends in an insertion, into whose tensor
-/// bufferization could put all of it: cut, it is copied there.
+/// The same for a chain that ends in an insertion, in whose tensor
+/// bufferization could compute all of it: after a cut, it is copied there.
 static constexpr unsigned kMaxInsertedChain = 64;
 
 /// Loops that carry more tensors carry their buffers instead: bufferization
 /// takes the third power of their number.
 static constexpr unsigned kMaxCarried = 32;
 
-/// So many insertions are looked at for one that overwrites another.
+/// The number of insertions that are compared to find one that overwrites
+/// another.
 static constexpr unsigned kMaxLookahead = 32;
 
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// The result that takes over the buffer of the operand `use`; null if its
-/// owner is of no kind that computes in an operand.
+/// Returns the result that takes over the buffer of the operand `use`; null if
+/// its owner does not compute in an operand.
 static OpResult getTiedResult(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isa<RankedTensorType>(use.get().getType()))
@@ -60,17 +61,18 @@ static OpResult getTiedResult(OpOperand &use) {
              : OpResult();
 }
 
-/// Whether `use` puts its tensor into another one. A buffer is none.
+/// Returns true if `use` inserts its tensor into another one, rather than into
+/// a buffer.
 static bool isInserted(OpOperand &use) {
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(use.getOwner());
   return insertion && &insertion.getSourceOperand() == &use &&
          isa<TensorType>(insertion.getDestinationOperand().get().getType());
 }
 
-/// Whether all that `use` does is read, before `next` in its block: nothing
-/// that it leads to needs the buffer when `next` writes. Views that are
-/// computed in, for `next` to insert what comes of that, are appended to
-/// `writes`, unless it is null.
+/// Returns true if `use`, and all uses of views that it creates, only read, and
+/// are before `next` in its block: the buffer is not needed when `next` writes.
+/// Views in which the source of `next` is computed are appended to `writes`,
+/// unless it is null.
 static bool isReadBefore(OpOperand &use, Operation *next,
                          SmallVectorImpl<Operation *> *writes = nullptr) {
   Operation *op = use.getOwner();
@@ -105,8 +107,8 @@ static bool isReadBefore(OpOperand &use, Operation *next,
   return isView;
 }
 
-/// Whether `insertion` is the last to read what it inserts, which may be in its
-/// destination by then.
+/// Returns true if `insertion` is the last user of its source, which may be in
+/// its destination by then.
 static bool isLastReaderOfSource(SubsetInsertionOpInterface insertion) {
   Value value = insertion.getSourceOperand().get();
   Operation *reader = insertion;
@@ -122,8 +124,8 @@ static bool isLastReaderOfSource(SubsetInsertionOpInterface insertion) {
   return true;
 }
 
-/// Whether a later insertion into the same tensor may overwrite `insertion`,
-/// one of the next few.
+/// Returns true if one of the next few insertions into the same tensor may
+/// overwrite `insertion`.
 static bool isSoonOverwritten(SubsetInsertionOpInterface insertion) {
   Value value = insertion.getUpdatedDestination();
   for (unsigned i = 0; i < kMaxLookahead; ++i) {
@@ -152,21 +154,21 @@ namespace {
 /// One step of a chain.
 struct Link {
   OpOperand *destination;
-  /// Whether the operation reads the value besides computing in it.
+  /// The operation reads the value besides computing in it.
   bool isRead = false;
   /// Views of the value in which the operation's source is computed.
   SmallVector<Operation *> writes = {};
-  /// Slices of the value that are read when the operation has written.
+  /// Slices of the value that are read after the operation has written.
   SmallVector<tensor::ExtractSliceOp> kept = {};
-  /// Whether what is inserted has other readers, and is soon overwritten.
+  /// The inserted tensor has other users, and is soon overwritten.
   bool isSourceKept = false;
 
   Value getValue() const { return destination->get(); }
 };
 } // namespace
 
-/// The operation that computes in the buffer of `value`, if all others that use
-/// `value` have read it by then: what is computed later may not be kept from
+/// Returns the operation that computes in the buffer of `value`, if all other
+/// uses of `value` are reads before it: nothing keeps later operations from
 /// overwriting it.
 static std::optional<Link> getNext(Value value) {
   std::optional<Link> next;
@@ -208,8 +210,8 @@ static std::optional<Link> getNext(Value value) {
   return next;
 }
 
-/// `value` and the values whose buffers it takes over, one from the next, up to
-/// the one that brings the buffer into its block.
+/// Returns `value` and the values whose buffers it takes over, one from the
+/// next, up to the one that defines the buffer in its block.
 static SmallVector<Value> getSources(Value value) {
   SmallVector<Value> sources;
   while (value) {
@@ -220,9 +222,9 @@ static SmallVector<Value> getSources(Value value) {
   return sources;
 }
 
-/// Whether somebody else has to know what becomes of the buffer of `value`, in
-/// which an operation of `block` computes: a loop, of what it carries, the
-/// callers of a function, of its arguments, and everything around a branch.
+/// Returns true if the buffer of `value`, in which an operation of `block`
+/// computes, is visible outside of it: a carried tensor of a loop, an argument
+/// of a called function, or a tensor from outside of a branch.
 static bool isOthersBuffer(Value value, Block *block, bool isCalled) {
   value = getSources(value).back();
   bool isOwnArgument = block->isEntryBlock() && !isCalled &&
@@ -231,16 +233,16 @@ static bool isOthersBuffer(Value value, Block *block, bool isCalled) {
          (isa<BlockArgument>(value) && !isOwnArgument);
 }
 
-/// Whether an operation other than the owner of `first` computes in the same
-/// tensor.
+/// Returns true if an operation other than the owner of `first` computes in the
+/// same tensor.
 static bool isComputedInElsewhere(OpOperand &first) {
   return llvm::any_of(first.get().getUses(), [&](OpOperand &use) {
     return &use != &first && getTiedResult(use);
   });
 }
 
-/// The steps of operations that compute one after the other in the buffer of
-/// which `first` is the destination; none if it continues another chain.
+/// Returns the operations that compute one after the other in the buffer of
+/// which `first` is the destination; empty if it continues another chain.
 static SmallVector<Link> getChain(OpOperand &first) {
   if (auto result = dyn_cast<OpResult>(first.get())) {
     bool isComputedInPlace =
@@ -261,8 +263,8 @@ static SmallVector<Link> getChain(OpOperand &first) {
   return chain;
 }
 
-/// Whether `chain` is long, and nothing it comes to may be computed in yet
-/// another buffer, or has to be seen to be in this one.
+/// Returns true if `chain` is long, its result may not be computed in another
+/// buffer, and others need not see that it is in this one.
 static bool isToBeCut(ArrayRef<Link> chain, bool isCalled) {
   if (chain.size() <= kMaxChain)
     return false;
@@ -274,9 +276,10 @@ static bool isToBeCut(ArrayRef<Link> chain, bool isCalled) {
          !isOthersBuffer(first.get(), first.getOwner()->getBlock(), isCalled);
 }
 
-/// Whether bufferization need not know that `result` of a loop is in the buffer
-/// of what it was before: nothing else computes there, or reads it later. A
-/// part of a tensor is computed there only if bufferization sees it.
+/// Returns true if bufferization need not know that `result` of a loop is in
+/// the buffer of its initial value: no other operation computes there, or reads
+/// that later. A part of a tensor is computed there only if bufferization sees
+/// it.
 static bool mayBeUnnamed(OpResult result, bool isCalled) {
   auto loop = cast<scf::ForOp>(result.getOwner());
   Value init = loop.getTiedLoopInit(result)->get(), next = result;
@@ -292,8 +295,8 @@ static bool mayBeUnnamed(OpResult result, bool isCalled) {
   return true;
 }
 
-/// Whether `loop`, or one in it, carries many tensors, or one in whose buffer a
-/// long chain computes.
+/// Returns true if `loop`, or one in it, carries many tensors, or one in whose
+/// buffer a long chain computes.
 static bool carriesMuch(scf::ForOp loop) {
   auto isTensor = llvm::IsaPred<RankedTensorType>;
   return loop
@@ -315,8 +318,8 @@ static bool carriesMuch(scf::ForOp loop) {
       .wasInterrupted();
 }
 
-/// The last operation in the block of `next`, and before it, that reads what is
-/// in the buffer of `value`, which `link` writes; `last` if that is later.
+/// Returns the last operation before that of `link`, in its block, that reads
+/// the buffer of `value`, which `link` writes; `last` if that is later.
 static Operation *getLastReader(const Link &link, Value value,
                                 Operation *last) {
   Operation *next = link.destination->getOwner();
@@ -337,12 +340,12 @@ static Operation *getLastReader(const Link &link, Value value,
   return last;
 }
 
-/// Before which operation a piece can begin with `link`: everything that reads
-/// the value stands before it, and all that writes behind. Null if there is no
-/// such place. It is the first, so that the operation's source may still be
+/// Returns the operation before which a piece can begin with `link`: all reads
+/// of the value are before it, and all writes after it. Null if there is no
+/// such operation. It is the first one, so that the source may still be
 /// computed where it is inserted.
 static Operation *getStart(const Link &link) {
-  // It would not be seen to read what it overwrites.
+  // Bufferization would not see that it reads the value that it overwrites.
   if (link.isRead)
     return nullptr;
   Value value = link.getValue();
@@ -358,7 +361,7 @@ static Operation *getStart(const Link &link) {
 // Verbs
 //===----------------------------------------------------------------------===//
 
-/// Copies `slice`, as bufferization does where what it is of is overwritten.
+/// Copies `slice`, as bufferization does where its source is overwritten.
 static void keep(tensor::ExtractSliceOp slice) {
   OpBuilder builder(slice->getContext());
   builder.setInsertionPointAfter(slice);
@@ -368,8 +371,8 @@ static void keep(tensor::ExtractSliceOp slice) {
   slice.getResult().replaceAllUsesExcept(copy, copy);
 }
 
-/// Leaves the source of `insertion` where it is: nothing is known of the tensor
-/// that is inserted but that buffer.
+/// Keeps the source of `insertion` in its buffer, from which an opaque tensor
+/// is inserted.
 static void keepSource(SubsetInsertionOpInterface insertion) {
   OpBuilder builder(insertion);
   Location loc = insertion->getLoc();
@@ -380,8 +383,8 @@ static void keepSource(SubsetInsertionOpInterface insertion) {
       builder, loc, source.get().getType(), buffer, /*restrict=*/true));
 }
 
-/// Has `link` begin with a tensor about which nothing is known but its buffer.
-/// To bufferization this is a write: were the old value read behind it after
+/// Makes `link` begin with an opaque tensor in the value's buffer. To
+/// bufferization this is a write: if the old value were read after it after
 /// all, the buffer would be another one, and a copy.
 static void cut(const Link &link, Operation *start) {
   Value value = link.getValue();
@@ -397,7 +400,7 @@ static void cut(const Link &link, Operation *start) {
 }
 
 void mlir::remat::splitAccumulations(func::FuncOp function, bool isCalled) {
-  // Those around others first, whose buffers these may carry on.
+  // Outer loops first, whose buffers inner ones may carry.
   SmallVector<scf::ForOp> loops;
   function.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
     if (carriesMuch(loop))
@@ -406,7 +409,7 @@ void mlir::remat::splitAccumulations(func::FuncOp function, bool isCalled) {
   for (scf::ForOp loop : loops)
     carryInBuffers(
         loop, [&](OpResult result) { return mayBeUnnamed(result, isCalled); });
-  // What is inserted has no number in its block: all questions come first.
+  // New operations have no order in their block yet: all queries come first.
   SmallVector<std::pair<Link, Operation *>> cuts;
   SmallVector<tensor::ExtractSliceOp> kept;
   SmallVector<SubsetInsertionOpInterface> keptSources;

@@ -1,11 +1,11 @@
-//===- SplitReads.cpp - Many readers of one tensor in groups --------------===//
+//===- SplitReads.cpp - Many reads of one tensor in groups ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One-shot bufferization collects, for each operand, all reads of what may be
-// in the same buffer: a weight that a thousand layers share costs it a million.
-// Nothing can go wrong with a tensor that nobody writes, or that is written
-// once everybody has read it. Its readers take it from its buffer, by a value
-// for each few of them, which bufferization knows nothing about and forwards.
+// One-shot bufferization collects, for each operand, all reads of values that
+// may be in the same buffer: a weight that a thousand layers share costs it a
+// million. There are no conflicts on a tensor that is never written, or only
+// after its last read. Its users read it from its buffer, through one opaque
+// value for each few of them, which bufferization forwards.
 //===----------------------------------------------------------------------===//
 
 #include "SplitReads.h"
@@ -22,11 +22,11 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Readers that stay together.
+/// The number of reads in a group.
 static constexpr unsigned kGroupSize = 32;
 
-/// Whether nothing but `value` and what is computed from it can be in its
-/// buffer.
+/// Returns true if only `value`, and values that are computed in its place, can
+/// be in its buffer.
 static bool ownsBuffer(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     if (isEmptyTensor(result) || isa<arith::ConstantOp>(result.getOwner()))
@@ -53,13 +53,13 @@ static void splitReads(Value value) {
   if (!isa<RankedTensorType>(value.getType()) ||
       !value.hasNUsesOrMore(2 * kGroupSize) || !ownsBuffer(value))
     return;
-  // Anything else may write the buffer, or make another name of it.
+  // Any other use may write the buffer, or create an alias of it.
   Block *block = value.getParentBlock();
   Operation *firstOther = nullptr;
   SmallVector<std::pair<Operation *, OpOperand *>> reads;
   for (OpOperand &use : value.getUses()) {
     Operation *ancestor = block->findAncestorOpInBlock(*use.getOwner());
-    // In another block there is no telling what comes first.
+    // Blocks have no order.
     if (!ancestor)
       return;
     if (isRead(use))
@@ -70,7 +70,7 @@ static void splitReads(Value value) {
   // Nothing writes a constant, or moves it.
   if (value.getDefiningOp<arith::ConstantOp>())
     firstOther = nullptr;
-  // `-eliminate-empty-tensors` moves what is inserted somewhere to that place.
+  // `-eliminate-empty-tensors` moves an inserted tensor to its destination.
   else if (firstOther && isa<OpResult>(value))
     return;
   llvm::erase_if(reads, [&](auto &read) {

@@ -1,4 +1,4 @@
-//===- SplitReads.h - Many readers of one tensor in groups ------*- C++ -*-===//
+//===- SplitReads.h - Many reads of one tensor in groups --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITREADS_H
 #define REMAT_LIB_TRANSFORMS_PACKMEMORY_SPLITREADS_H
@@ -7,8 +7,8 @@
 
 namespace mlir::remat {
 
-/// Gives readers of a tensor that has many of them, and is not written before
-/// the last, names of its buffer to share among few.
+/// Splits the reads of a tensor that has many of them, and is not written
+/// before the last, into groups, each with an alias of the buffer.
 void splitReads(func::FuncOp function);
 
 } // namespace mlir::remat

@@ -39,7 +39,8 @@ int TakeOver::getStarting(Value value, Operation *op) const {
   return index;
 }
 
-/// The buffer `value`, if it ends at `op` and nobody takes it over, or -1.
+/// Returns the buffer `value`, if it ends at `op` and is not taken over yet, or
+/// -1.
 int TakeOver::getDying(Value value, Operation *op) const {
   int index = getWhole(value);
   if (index < 0 || takenOver.test(index) ||
@@ -50,7 +51,7 @@ int TakeOver::getDying(Value value, Operation *op) const {
   return index;
 }
 
-/// Whether both hold elements of one size at the same places.
+/// Returns true if both hold elements of one size at the same positions.
 static bool haveSameElements(OpOperand &input, OpOperand &init) {
   auto inputType = cast<MemRefType>(input.get().getType());
   auto initType = cast<MemRefType>(init.get().getType());
@@ -61,8 +62,8 @@ static bool haveSameElements(OpOperand &input, OpOperand &init) {
              initType.getElementTypeBitWidth();
 }
 
-/// Whether every read of buffer `index` by `op` is of the element that the
-/// same iteration writes, which `map` says.
+/// Returns true if every read of buffer `index` by `op` is of the element that
+/// the same iteration writes, at `map`.
 bool TakeOver::isReadWith(linalg::LinalgOp op, int index, AffineMap map) const {
   for (OpOperand &operand : op->getOpOperands()) {
     int other = lifetimes.getBuffer(operand.get());

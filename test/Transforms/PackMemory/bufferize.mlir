@@ -123,7 +123,7 @@ func.func @loop_keeps_the_old_value_while_it_is_read(%x: tensor<4x4xf32>, %w: te
 
 // -----
 
-// %f is read behind the inner branch, which leaves something else in the first
+// %f is read after the inner branch, which leaves another tensor in the first
 // result's buffer.
 
 // CHECK-LABEL: func.func private @inner_branch_hands_on_what_others_read
@@ -394,7 +394,7 @@ func.func @result_is_an_argument(%x: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// An inner branch updates %v, which is read behind it as well: %v cannot be computed in the buffer of the branch's result, which the
+// An inner branch updates %v, which is read after it as well: %v cannot be computed in the buffer of the branch's result, which the
 // other region overwrites.
 // CHECK-LABEL: func.func @updated_in_an_inner_branch(
 // CHECK: scf.if
@@ -429,7 +429,7 @@ func.func @updated_in_an_inner_branch(%outer: i1, %inner: i1, %x: tensor<4xf32>)
 
 // -----
 
-// A sum is returned before and behind an addition to it: only one of both can be its buffer.
+// A sum is returned before and after an addition to it: only one of both can be in its buffer.
 // CHECK-LABEL: func.func @before_and_behind_the_last_addition(
 // CHECK-SAME: memref<4xf32>, %[[Y:.*]]: memref<4xf32>, %[[A:.*]]: memref<4xf32> {remat.result = 0 : i64}, %[[B:.*]]: memref<4xf32> {remat.result = 1 : i64}
 // CHECK: linalg.exp {{.*}} outs(%[[A]] :
@@ -493,7 +493,7 @@ func.func @twice_in_a_loop(%p: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (ten
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
-// Nothing reads the exponentials behind the quotient: they are where the result will be, under another shape.
+// The exponentials have no uses after the quotient: they are in the result's buffer, in another shape.
 // CHECK-LABEL: func.func @result_is_computed_in_place_of_an_operand(
 // CHECK-SAME: %[[X:[a-z0-9]*]]: memref<8x16xf32>, %[[Y:[a-z0-9]*]]: memref<128xf32> {remat.result = 0 : i64}, %{{.*}}: memref<64xi8> {remat.arena})
 // CHECK: %[[PLACE:.*]] = memref.reinterpret_cast %[[Y]] to {{.*}} sizes: [8, 16]
@@ -551,7 +551,7 @@ func.func @result_is_not_in_place_of_what_is_transposed(%x: tensor<4x4xf32>) -> 
 
 // -----
 
-// What is undefined may be the other tensor: its buffer would depend on a condition.
+// An undefined tensor is replaced by the other one: its buffer would depend on a condition.
 // CHECK-LABEL: func @one_of_two_is_undefined(
 // CHECK-NOT: arith.select
 // CHECK: return

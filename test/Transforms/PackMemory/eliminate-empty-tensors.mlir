@@ -1,7 +1,7 @@
 // RUN: remat-opt %s -remat-eliminate-empty-tensors -split-input-file | FileCheck %s
 
-// What tensors are inserted into is filled before they are computed, in it, each
-// as if it were alone.
+// Destinations of insertions are filled before the inserted tensors are computed
+// in them, each as if it were alone.
 // CHECK-LABEL: func.func @filled(
 // CHECK: %[[WIDE:.*]] = remat.destination() : tensor<8xf32>
 // CHECK-NEXT: %[[ZEROS:.*]] = linalg.fill {{.*}} outs(%[[WIDE]]
@@ -53,7 +53,7 @@ func.func @filled_with_what_is_computed(%x: tensor<4xf32>) -> memref<8xf32> {
 
 // -----
 
-// What nothing is inserted into stays where it is.
+// A tensor that is not the destination of an insertion stays where it is.
 // CHECK-LABEL: func.func @others(
 // CHECK: %[[A:.*]] = linalg.exp
 // CHECK-NEXT: %[[WIDE:.*]] = tensor.empty() : tensor<8xf32>

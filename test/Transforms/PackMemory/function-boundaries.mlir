@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -remat-prepare-bufferization -split-input-file | FileCheck %s
 
-// What nothing calls takes writable tensors where it says so, and returns buffers. `writable = true` is upstream's default, and goes.
+// A function without callers takes writable tensors where it says so, and returns buffers. `writable = true` is upstream's default, and goes.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %{{.*}}: tensor<4xf32> {opt.param = "w"}, %{{.*}}: tensor<4xf32> {bufferization.writable = false}, %{{.*}}: index)
 // CHECK-SAME: -> (memref<4xf32> {remat.updates = 0 : i64}, index, memref<?x2xbf16>) {
@@ -17,7 +17,7 @@ func.func @step(%w: tensor<4xf32> {opt.param = "w", bufferization.writable = tru
 
 // -----
 
-// The arguments and results of what is called are bufferization's business: it looks at the callers.
+// Bufferization handles the arguments and results of called functions: it looks at the callers.
 // CHECK-LABEL: func.func private @called(
 // CHECK-SAME: %{{.*}}: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: return %{{.*}} : tensor<4xf32>

@@ -34,7 +34,7 @@ func.func @condition_reads(%x: tensor<f32>, %y: tensor<f32>, %limit: f32) -> ten
   return %r#1 : tensor<f32>
 }
 
-// What starts from one tensor twice works on a copy of it.
+// A loop that starts from one tensor twice works on a copy of it.
 
 // CHECK-LABEL: func.func @taken_twice(
 // CHECK: scf.while
@@ -59,7 +59,7 @@ func.func @taken_twice(%x: tensor<4xf32>, %q: i1) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The loop inside leaves each of its tensors in the buffer that it got: nothing is copied behind it.
+// The inner loop leaves each of its tensors in the buffer of its initial value: nothing is copied after it.
 
 // CHECK-LABEL: func.func @in_place(
 // CHECK-NOT: bufferization.alloc_tensor

@@ -1,4 +1,4 @@
-// What the compiler predicts is what a program allocates, to the byte, and the
+// A program allocates the bytes that the compiler predicts, exactly, and the
 // packed program computes the same with a single allocation.
 
 // DEFINE: %{lower} = remat-opt -convert-linalg-to-loops -expand-strided-metadata -lower-affine \

@@ -1,6 +1,6 @@
 // RUN: not remat-opt %s --remat-bufferize --remat-lower-to-cpu 2>&1 | FileCheck %s
 
-// Nothing is read behind the bytes of a resource.
+// Nothing is read past the end of a resource.
 // CHECK: error: {{.*}}has elements of type 'complex<f32>' in a resource
 func.func @weights() -> tensor<2xcomplex<f32>> {
   %w = arith.constant dense_resource<w> : tensor<2xcomplex<f32>>

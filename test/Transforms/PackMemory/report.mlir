@@ -88,8 +88,8 @@ func.func @recomputed_calls(%x: memref<16xf32>, %y: memref<16xf32>) {
   return
 }
 
-// What an operation of a recomputation writes is a class of its own, also where an update reads it; so are the temporaries of a
-// function that is called to recompute. What the backward makes of it is a temporary, and a residual stays one.
+// Results of recomputation are a class of their own, also where an update reads them; so are the temporaries of a function that
+// is called to recompute. A value that the backward computes from one is a temporary, and a residual stays one.
 // CHECK: memory of @computed_again (bytes)
 // CHECK-NEXT: arena (exact peak) 320
 // CHECK-NEXT: live at the peak 320
@@ -127,8 +127,8 @@ func.func @called_again(%x: memref<16xf32>) {
   return
 }
 
-// What a view of a buffer is written by, in a loop or by a call, but for what clears it; the smallest in one line. A call needs
-// its arena, which is no buffer here.
+// The operations that write to a view of a buffer, in a loop or by a call, but for fills; the smallest in one line. A call needs
+// its arena, which is not a buffer here.
 // CHECK: memory of @many (bytes)
 // CHECK: at the peak:
 // CHECK-NEXT: {{^}} 128 temporary 2x12xf32 @remat_conv report.mlir:

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -remat-pack-memory | FileCheck %s
 
-// A reshape reads its sizes, also the second one, behind which they may be overwritten: both buffers have a place of their own.
+// A reshape reads its sizes, also the second one, after which they may be overwritten: both buffers have a place of their own.
 // CHECK-LABEL: func.func @sizes_are_read_again(
 // CHECK-SAME: memref<128xi8> {remat.arena}
 func.func @sizes_are_read_again(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<4xf32>, %n: index) {

@@ -260,7 +260,7 @@ func.func @sum_that_the_next_reads(%a: tensor<8x8xf32>, %x: tensor<8xf32>) -> te
   return %v20 : tensor<8xf32>
 }
 
-// What is inserted may be computed where it is inserted.
+// An inserted tensor may be computed where it is inserted.
 // CHECK-LABEL: func.func @sum_that_is_inserted(
 // CHECK-NOT: bufferization.to_tensor
 // CHECK: return

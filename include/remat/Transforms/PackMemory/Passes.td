@@ -7,16 +7,16 @@ include "mlir/Pass/PassBase.td"
 
 def PrepareBufferizationPass
     : Pass<"remat-prepare-bufferization", "ModuleOp"> {
-  let summary = "say what may be written in place, and make loops do so";
+  let summary = "mark tensors that may be written in place, and make loops do so";
   let description = [{
     Run before one-shot bufferization.
 
-    **Arguments** of functions that nobody calls become read-only
+    **Arguments** of functions without callers become read-only
     (`bufferization.writable = false`) unless they say that they are writable.
     Upstream's default is the opposite: a step would compute in its input batch.
     Those that are writable lose the attribute, which is that default. Such
     functions return buffers of their tensors. Arguments of called functions are
-    judged by what their callers still read.
+    judged by the later reads of their callers.
 
     **Loops.** Bufferization refuses one whose yielded tensor lives in another
     buffer than the one that the iteration got. Each such tensor is
@@ -40,15 +40,15 @@ def PrepareBufferizationPass
     Where nothing else reads `%h`, `-eliminate-empty-tensors` then computes `%y`
     in its memory directly; otherwise one copy per iteration remains. Tensors
     that a loop updates in place (tapes, accumulators) are left as they are.
-    Values that are handed on are copied in an order in which none is overwritten
-    too early, those that are swapped through a temporary. A loop starts from
-    a copy of a tensor that it, or something behind it, reads. An `scf.while`
-    passes on all that it carries, in order.
+    Values that move to another carried tensor are copied in an order in which none
+    is overwritten too early, those that are swapped through a temporary. A loop
+    starts from a copy of a tensor that it, or an operation after it, reads. The
+    before-region of an `scf.while` forwards all carried values, in order.
 
     **Branches.** Each tensor that an `scf.if` returns gets a buffer before it,
     which both branches fill, unless both update the same tensor in place. Two
     results of which each branch defines another (residuals of the one and of the
-    other) become one. A tensor that an inner branch hands on while others read
+    other) become one. A tensor that an inner branch yields while others read
     it too is copied there: `-eliminate-empty-tensors` would compute it in the
     result's buffer, which the inner branch's other region overwrites. An
     `scf.index_switch` becomes a chain of `scf.if`s: one-shot bufferization of
@@ -59,30 +59,30 @@ def PrepareBufferizationPass
     results one-shot bufferization of LLVM 22 does not know that they are one buffer,
     and writes into one before the other is read.
 
-    **Results.** What a function returns, and a kernel computes element by element
-    in a `tensor.empty`, is computed in the place of an operand that nothing reads
-    later. Elsewhere `remat-pack-memory` does so, but memory of results is not in
+    **Results.** A result of a function that a kernel computes element by element
+    in a `tensor.empty` is computed in the buffer of an operand without later
+    reads. Elsewhere `remat-pack-memory` does so, but memory of results is not in
     its arena.
 
-    **Long chains.** Of more than 8 operations, loops or insertions that compute
-    in one another's results each piece gets the tensor anew, from the buffer of
-    the piece before: one-shot bufferization takes the third to fifth power of
-    the number of values in one buffer. All else that reads a value of the chain
-    has done so before the next writes. Slices that have not are copied; so is
-    what is inserted, read elsewhere and overwritten by another insertion. Chains
-    in what a caller gave, or a loop carries, stay whole.
+    **Long chains.** More than 8 operations, loops or insertions that compute
+    in one another's results are cut into pieces, each of which gets the tensor from
+    the buffer of the piece before: one-shot bufferization takes the third to fifth
+    power of the number of values in one buffer. All other reads of a value of the
+    chain come before the next write. Slices with later reads are copied; so are
+    inserted tensors that are read elsewhere and overwritten by another insertion.
+    Chains in an argument from a caller, or in a carried tensor, stay whole.
 
     **Counted loops** that carry more than 32 tensors, or a long chain, carry only
-    those of which others have to know in which buffer they are. Each iteration
-    gets the rest from the buffers of what they were before the loop, and puts
-    them there, in copies that are none where they have been computed there.
+    those whose buffers bufferization has to know. Each iteration reads the rest from
+    the buffers of their initial values, and copies them back there, unless they have
+    been computed there.
 
-    **Many readers.** An argument of a function, or a result that nothing
-    writes, with 64 readers or more: those before the first use that is none get
+    **Many reads.** An argument of a function, or a result that is never overwritten,
+    with 64 reads or more: the reads before the first use of another kind get
     the tensor from its buffer, 32 by one value. Bufferization would compare all
     of them pairwise.
 
-    **Barriers** go, for the same reason: a `remat.barrier` of a weight is one
+    **Barriers** are erased, for the same reason: a `remat.barrier` of a weight is one
     more value in its buffer. No CSE on tensors may follow.
   }];
   let dependentDialects = ["bufferization::BufferizationDialect",
@@ -198,10 +198,10 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
     memory that its callers hold for it while it holds nothing (`reuse`): that of a
     result before its first access, and that of an operand which is the whole of a
     buffer that no caller reads again, after its last one. A result of as many
-    bytes goes where such an operand was, and is no argument any more; a lowering
+    bytes takes over such an operand, and is not an argument any more; a lowering
     must therefore expect that a function writes into its operands.
 
-    **Entry functions** are those that nobody calls. With `arena=auto` one without
+    **Entry functions** are those without callers. With `arena=auto` one without
     arguments allocates its arena, any other gets a last argument
     `memref<Nxi8> {remat.arena}`, aligned to 64 bytes, which whoever runs it
     allocates once. With nothing to pack there is no such argument.
@@ -212,22 +212,22 @@ def PackMemoryPass : Pass<"remat-pack-memory", "ModuleOp"> {
 
     The report says for each function, but for those without buffers that others
     call: bytes of the arena; the largest sum of
-    bytes that live at once (equal unless packing left holes); what is alive at
+    bytes that are live at once (equal unless packing left holes); the live bytes at
     that point: `residuals` (used in the forward and later), `gradients` (used by
-    the backward and by an update), `recomputed` (computed again), `workspaces` (what
-    operations and libraries work in), `temporaries`; the largest sum of residuals, wherever that is; bytes
+    the backward and by an update), `recomputed` (results of recomputation), `workspaces`
+    (of operations and libraries), `temporaries`; the largest sum of residuals, wherever that is; bytes
     of arguments by class (`opt.param`, `opt.state`, `remat.state`, results, and
     data, in all of its slots) and of constant tables; and the number of
-    recomputed operations that one call runs; and what is alive at the peak, the largest
+    recomputed operations that one call runs; and the buffers that are live at the peak, the largest
     first: bytes, class, elements, the operation that computes it and the line of the model,
     or its scope where an export has no lines
     (a table has the twelve largest, JSON all). `report=-` prints it to the standard
     error, `report=FILE` writes JSON.
 
-    In JSON, `timeline` says when the arena holds what: `live` has
+    In JSON, `timeline` has the contents of the arena over time: `live` has
     `[first, last, bytes, kind]` for each buffer in program order, from one position
-    of the program to another, both included, and `kinds` has what `kind` counts in:
-    `[class, elements, operation, line]`. Bytes that are alive at one position add up
+    of the program to another, both included, where `kind` is an index into `kinds`:
+    `[class, elements, operation, line]`. Bytes that are live at one position add up
     to `max_live` at `peak` and to no more elsewhere. A buffer that takes over from
     another has the bytes from its own first position on. `backward` is where the
     backward begins (-1: nowhere), `positions` how many there are; a loop has those of its

@@ -7,8 +7,8 @@
 
 namespace mlir::remat {
 
-/// Of a `memref.alloc`: its bytes are nobody's result, an operation or library
-/// call works in them. The memory report has a class for such.
+/// Marks a `memref.alloc` as the workspace of an operation or library call: it
+/// holds no result. The memory report has a class for such buffers.
 inline constexpr llvm::StringLiteral kWorkspaceAttrName = "remat.workspace";
 
 } // namespace mlir::remat
