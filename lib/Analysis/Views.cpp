@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 OpOperand *mlir::remat::getViewedOperand(Operation *op) {
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(op))
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ReshapeOp,
+          tensor::CastOp>(op))
     return &op->getOpOperand(0);
   auto copy = dyn_cast<linalg::LinalgOp>(op);
   if (!copy || !copy.hasPureTensorSemantics() || copy.getNumDpsInputs() != 1 ||
@@ -36,6 +37,8 @@ OpOperand *mlir::remat::getViewedOperand(Operation *op) {
 std::optional<SmallVector<Value>> mlir::remat::getViewSizes(Operation *op) {
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return SmallVector<Value>(expand.getOutputShape());
+  if (auto reshape = dyn_cast<tensor::ReshapeOp>(op))
+    return SmallVector<Value>{reshape.getShape()};
   auto copy = dyn_cast<linalg::LinalgOp>(op);
   if (!copy ||
       cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())

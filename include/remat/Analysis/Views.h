@@ -15,7 +15,8 @@ namespace mlir::remat {
 OpOperand *getViewedOperand(Operation *op);
 
 /// Returns the dynamic sizes of the result of `op`, a view: operands of its own
-/// or of the `tensor.empty` that it is written to; nullopt if it has neither.
+/// (of a `tensor.reshape`, the tensor of all sizes) or of the `tensor.empty`
+/// that it is written to; nullopt if it has neither.
 std::optional<SmallVector<Value>> getViewSizes(Operation *op);
 
 /// Returns true if both are one value, or equal views of one, were names and

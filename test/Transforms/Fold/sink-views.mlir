@@ -255,3 +255,27 @@ func.func @splits_into_sizes(%x: tensor<?xf32>, %n: index, %m: index) -> tensor<
   }
   return %y : tensor<?x?xf32>
 }
+
+// -----
+
+// The shape of a reshape goes along as well, also where only a region knows it.
+// CHECK-LABEL: func @reshapes_to_a_shape(
+// CHECK: %[[FIRST:.*]]:2 = remat.region
+// CHECK: remat.yield %{{.*}}, %{{.*}} : tensor<?x6xf32>, tensor<3xi64>
+// CHECK: remat.region ({{.*}}%[[A:[a-z0-9]+]] = %[[FIRST]]#0 : tensor<?x6xf32>, %[[S:[a-z0-9]+]] = %[[FIRST]]#1 : tensor<3xi64>)
+// CHECK: %[[R:.*]] = tensor.reshape %[[A]](%[[S]])
+// CHECK: linalg.batch_matmul ins(%[[R]],
+func.func @reshapes_to_a_shape(%x: tensor<?x6xf32>, %n: i64, %y: tensor<?x6x?xf32>, %z: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %first = remat.region (%a = %x : tensor<?x6xf32>, %s = %n : i64) -> tensor<?x?x6xf32> {
+    %c6 = arith.constant 6 : i64
+    %e = math.exp %a : tensor<?x6xf32>
+    %shape = tensor.from_elements %s, %s, %c6 : tensor<3xi64>
+    %r = tensor.reshape %e(%shape) : (tensor<?x6xf32>, tensor<3xi64>) -> tensor<?x?x6xf32>
+    remat.yield %r : tensor<?x?x6xf32>
+  }
+  %product = remat.region (%a = %first : tensor<?x?x6xf32>, %b = %y : tensor<?x6x?xf32>, %c = %z : tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+    %p = linalg.batch_matmul ins(%a, %b : tensor<?x?x6xf32>, tensor<?x6x?xf32>) outs(%c : tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+    remat.yield %p : tensor<?x?x?xf32>
+  }
+  return %product : tensor<?x?x?xf32>
+}

@@ -79,8 +79,8 @@ def SinkViewsPass : Pass<"remat-sink-views"> {
 
     A view that a product can write in place of its result, for consumers that are not views, stays
     with the product. Dynamic sizes move with the view: those of a `tensor.empty` that a copy writes
-    to, or of a `tensor.expand_shape`. A copy into anything else of unknown size is not taken across
-    borders.
+    to, or of a `tensor.expand_shape`, or the shape of a `tensor.reshape`. A copy into anything else
+    of unknown size is not taken across borders.
 
     Example:
 
