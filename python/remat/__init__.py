@@ -29,6 +29,7 @@ _HOMES = {
     "step": ["Step"],
     "memory": ["Memory"],
     "comparison": ["compare", "Comparison"],
+    "fitting": ["fit", "Fit"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("export", "jax", "mlir", "torch")

@@ -47,6 +47,12 @@ class Tensor:
     def total(self) -> int:
         return self.bytes * self.count
 
+    def describe(self) -> str:
+        """Returns a description for errors."""
+        place = f"{self.line}: " if self.line else ""
+        count = f"{self.count} x " if self.count > 1 else ""
+        return f"{place}{self.part} {count}{self.type} of {self.what}: {self.total:,} bytes"
+
     def __str__(self) -> str:
         fields = [f"{self.bytes} x {self.count}" if self.count > 1 else str(self.bytes), self.part, self.type, self.what]
         return " | ".join(fields + [self.line] * bool(self.line))
@@ -203,11 +209,6 @@ def _list_growth(before: tuple[Tensor, ...], rest: int, tensors: tuple[Tensor, .
     unmatched, known = list(before), min((t.bytes for t in before), default=0) if rest else 0
     grown = []
 
-    def describe(tensor: Tensor, what_before: str) -> str:
-        place = f"{tensor.line}: " if tensor.line else ""
-        count = f"{tensor.count} x " if tensor.count > 1 else ""
-        return f"  {place}{tensor.part} {count}{tensor.type} of {tensor.what}: {tensor.total:,} bytes, {what_before}"
-
     left = list(tensors)
     # The same tensor; of another shape; at another line, as all are below of one that is added.
     for fields in (("part", "type", "what", "line"), ("part", "what", "line"), ("part", "type", "what")):
@@ -217,8 +218,8 @@ def _list_growth(before: tuple[Tensor, ...], rest: int, tensors: tuple[Tensor, .
                 unmatched.remove(was)
                 left.remove(tensor)
                 kind = f" ({was.type})" if was.type != tensor.type else ""
-                grown.append((tensor.total - was.total, describe(tensor, f"instead of {was.total:,}{kind}")))
-    grown += [(t.total, describe(t, "which the lock does not have")) for t in left if t.bytes > known]
+                grown.append((tensor.total - was.total, f"  {tensor.describe()}, instead of {was.total:,}{kind}"))
+    grown += [(t.total, f"  {t.describe()}, which the lock does not have") for t in left if t.bytes > known]
     return [(growth, line) for growth, line in grown if growth > 0]
 
 
