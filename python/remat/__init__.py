@@ -24,7 +24,7 @@ _HOMES = {
                    "StepDecay", "Group"],
     "policies": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "Annotation", "Policy", "Operation",
                  "nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
-                 "offload_dots", "offload_names", "save_names", "save_all_but_names", "save_if", "every_k"],
+                 "offload_dots", "offload_names", "save_names", "save_all_but_names", "save_if", "every_k", "budget", "min_cut"],
     "errors": ["CompileError", "Diagnostic", "ExportError", "OverBudgetError", "StepError"],
     "step": ["Step"],
     "memory": ["Memory"],

@@ -112,6 +112,17 @@ def every_k(k: int) -> Policy:
     return Policy(f"every_k<{int(k)}>")
 
 
+min_cut = Policy("min_cut")
+
+
+def budget(size: int | str) -> Policy:
+    """Returns the policy by which a region saves values of at most `size` bytes (an `int`, or text such as "10MiB"), those
+    whose recompute would take the most time. For everything that a step takes, give `budget=` to `train_step`."""
+    if isinstance(size, bool) or not isinstance(size, (int, str)):
+        raise TypeError(f"the size must be a number of bytes or text such as '10MiB', but got {type(size).__name__}")
+    return Policy(f"budget<{json.dumps(size)}>")
+
+
 def save_if(function: Callable[[Operation], bool]) -> Policy:
     """The results of those operations of the model for which `function` is true."""
     if not callable(function):

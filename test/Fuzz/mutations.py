@@ -20,7 +20,7 @@ NUMBERS = ["0", "1", "-1", "2", "3", "4", "63", "64", "1000000", "2147483648", "
 KINDS = ["f32", "f64", "f16", "bf16", "i1", "i8", "i32", "i64", "index", "complex<f32>", "f8E4M3FN", "si8"]
 POLICIES = ["nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
             'save_only_names<"h">', 'save_any_names_but<"h">', 'save_anything_except_names<"h">',
-            'offload_names<"h">', "offload_dots", "every_k<2>", "any_of<#remat.dots_saveable, #remat.every_k<1>>"]
+            'offload_names<"h">', "offload_dots", "every_k<2>", "min_cut", 'budget<"1KiB">', "budget<0>", "any_of<#remat.dots_saveable, #remat.every_k<1>>"]
 KIN = [
     "arith.addf arith.subf arith.mulf arith.divf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.remf "
     "math.powf math.atan2 math.copysign",

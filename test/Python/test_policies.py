@@ -33,6 +33,9 @@ remat.train_step @step for @loss optimizer(@o) {eager}
      "#remat.dots_saveable>}}"),
     (remat.scopes("layers.*", policy="#remat.offload_names<\"x\">") | remat.whole(recompute=["norm"]),
      'remat-annotate{scope=layers.* policy=#remat.offload_names<"x">},remat-annotate{whole recompute=norm}'),
+    (remat.layers() | remat.budget("10MiB"), 'remat-annotate{blocks policy=budget<"10MiB">}'),
+    (remat.whole() | remat.budget(4096), "remat-annotate{whole policy=budget<4096>}"),
+    (remat.layers(every=2) | remat.min_cut, "remat-annotate{blocks every=2 policy=min_cut}"),
     (remat.layers() | remat.save_all_but_names("p") | remat.save_if(bool),
      'remat-annotate{blocks policy=save_anything_except_names<"p"> save=<bool>}'),
 ])
@@ -45,6 +48,7 @@ def test_what_a_policy_becomes(policy, text):
     (lambda: remat.whole(name="p") | remat.dots_saveable, "says what becomes of it already"),
     (lambda: remat.layers() | "dots_saveable", "unsupported operand"),
     (lambda: remat.save_if("dots"), "takes a function of a remat.Operation, but got str"),
+    (lambda: remat.budget(0.5), "the size must be a number of bytes or text such as '10MiB', but got float"),
     (lambda: remat.save_names(), "at least one name"),
     (lambda: remat.ops(), "at least one pattern"),
     (lambda: remat.layers(recompute=["norm"], policy=remat.dots_saveable), "recompute= is a policy of its own"),

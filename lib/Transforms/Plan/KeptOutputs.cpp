@@ -40,9 +40,7 @@ static bool isKeptElsewhere(Value value, BackwardOp backward,
   });
 }
 
-/// Returns true if `op` is more than an elementwise kernel, which is fused into
-/// its users.
-static bool isExpensive(Operation *op) {
+bool mlir::remat::isExpensive(Operation *op) {
   if (isGenerator(op) || isFree(op) || isa<NameOp>(op))
     return false;
   auto kernel = dyn_cast<linalg::LinalgOp>(op);

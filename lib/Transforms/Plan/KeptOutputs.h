@@ -16,6 +16,10 @@ SetVector<Value> findKeptOutputs(RegionOp region,
                                  const BackwardInputs &backward,
                                  const BackwardBorder &border);
 
+/// Returns true if `op` is more than an elementwise kernel, which fusion makes
+/// part of its reader.
+bool isExpensive(Operation *op);
+
 } // namespace mlir::remat
 
 #endif // REMAT_LIB_TRANSFORMS_PLAN_KEPTOUTPUTS_H

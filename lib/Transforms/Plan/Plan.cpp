@@ -8,6 +8,7 @@
 #include "remat/Transforms/Plan/Passes.h"
 
 #include "KeptOutputs.h"
+#include "Select.h"
 #include "Slice.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/RecomputeCostOpInterface.h"
@@ -55,8 +56,9 @@ private:
   Effects &effects;
   const BackwardBorder &border;
   bool report;
-  /// Outputs that cost nothing to keep, as others do.
-  SetVector<Value> kept;
+  /// Outputs that cost nothing to keep, as others do, and what a policy has
+  /// chosen among all values.
+  SetVector<Value> kept, chosen;
 };
 } // namespace
 
@@ -207,6 +209,8 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
       reason = "named by the policy";
     } else if (kept.contains(value)) {
       reason = "kept as another's operand anyway";
+    } else if (chosen.contains(value)) {
+      reason = "chosen among all values";
     }
   } else if (isStuck) {
     reason = "no path for what a recompute starts from";
@@ -215,7 +219,7 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
     reason = "costs nothing";
   } else {
     kind = DecisionKind::Recompute;
-    reason = "not permitted";
+    reason = selectsTogether(getRegion()) ? "not chosen" : "not permitted";
   }
   return DecisionAttr::get(context, kind, /*of=*/{},
                            StringAttr::get(context, by),
@@ -284,11 +288,20 @@ LogicalResult RegionPlanner::run() {
   SmallVector<BackwardInputs> backwards =
       getBackwards(getRegion(), paths, opaque);
   warnOfOpaque(opaque);
+  // All backwards of a region share what is chosen.
+  SmallVector<Value> allNeeded;
+  for (BackwardInputs &backward : backwards)
+    llvm::append_range(allNeeded, backward.needed);
   for (BackwardInputs &backward : backwards) {
     if (backward.getPlan())
       continue;
     kept = findKeptOutputs(getRegion(), backward, border);
-    Slice slice = computeSlice(getRegion(), backward.needed, kept);
+    chosen.clear();
+    if (selectsTogether(getRegion()))
+      chosen = selectValues(getRegion(), allNeeded, kept, effects);
+    SetVector<Value> saved = kept;
+    saved.insert_range(chosen);
+    Slice slice = computeSlice(getRegion(), backward.needed, saved);
     if (failed(checkReplayable(slice)))
       return failure();
     Value stuck = routeInputs(backward, slice);

@@ -36,6 +36,26 @@ func.func private @any_of() attributes {p = #remat.any_of<#remat.dots_saveable, 
 
 // -----
 
+// expected-error@+1 {{#remat.min_cut chooses among all values of a region and cannot be a member of any_of}}
+func.func private @any_of() attributes {p = #remat.any_of<#remat.dots_saveable, #remat.min_cut>}
+
+// -----
+
+// expected-error@+1 {{budget needs bytes from 0 on, got -1}}
+func.func private @negative() attributes {p = #remat.budget<-1>}
+
+// -----
+
+// expected-error@+1 {{budget '5 apples' is neither a number of bytes such as 4096}}
+func.func private @apples() attributes {p = #remat.budget<"5 apples">}
+
+// -----
+
+// expected-error@+1 {{a fraction has no whole here; give bytes, such as "10MiB"}}
+func.func private @fraction() attributes {p = #remat.budget<"0.5">}
+
+// -----
+
 // expected-error @+1 {{policy names "a" twice}}
 func.func private @twice() attributes {p = #remat.save_only_names<"a", "a">}
 

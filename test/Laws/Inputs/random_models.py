@@ -592,7 +592,7 @@ class Model:
 
     def policy(self, names):
         choices = ["nothing_saveable"] * 3 + ["everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
-                                              "every_k<2>"]
+                                              "every_k<2>", "min_cut", "budget<2048>", "budget<1048576>"]
         if names:
             quoted = f'"{self.random.choice(names)}"'
             choices += [f"{kind}<{quoted}>" for kind in ("save_only_names", "save_any_names_but",

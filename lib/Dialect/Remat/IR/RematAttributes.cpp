@@ -4,6 +4,7 @@
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Plan/Budget.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +25,27 @@ using namespace mlir::remat;
 #include "remat/Dialect/Remat/IR/RematEnums.cpp.inc"
 
 #include "remat/Dialect/Remat/IR/RematAttrInterfaces.cpp.inc"
+
+/// Reads a number of bytes, or text with a unit.
+static ParseResult parseBytes(AsmParser &parser, int64_t &bytes) {
+  OptionalParseResult number = parser.parseOptionalInteger(bytes);
+  if (number.has_value())
+    return *number;
+  SMLoc loc = parser.getCurrentLocation();
+  std::string text, error;
+  if (parser.parseString(&text))
+    return failure();
+  std::optional<::remat::plan::Budget> budget =
+      ::remat::plan::parseBudget(text, error);
+  if (budget && budget->fraction != 0)
+    error = "a fraction has no whole here; give bytes, such as \"10MiB\"";
+  if (!error.empty())
+    return parser.emitError(loc) << error;
+  bytes = budget->bytes;
+  return success();
+}
+
+static void printBytes(AsmPrinter &printer, int64_t bytes) { printer << bytes; }
 
 #define GET_ATTRDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
@@ -199,6 +221,10 @@ bool EveryKAttr::isSaveable(Value value) const {
   return position % getK() == 0;
 }
 
+// These choose among all values of a region, which is no question about one.
+bool BudgetAttr::isSaveable(Value) const { return false; }
+bool MinCutAttr::isSaveable(Value) const { return false; }
+
 bool AnyOfAttr::isSaveable(Value value) const {
   return llvm::any_of(getPolicies(), [&](Attribute policy) {
     return cast<PolicyAttrInterface>(policy).isSaveable(value);
@@ -243,6 +269,13 @@ LogicalResult EveryKAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult BudgetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t bytes) {
+  if (bytes < 0)
+    return emitError() << "budget needs bytes from 0 on, got " << bytes;
+  return success();
+}
+
 LogicalResult AnyOfAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<Attribute> policies) {
   if (policies.size() < 2)
@@ -251,5 +284,9 @@ LogicalResult AnyOfAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!isa<PolicyAttrInterface>(policy))
       return emitError() << "any_of takes policies, but " << policy
                          << " is none";
+    else if (isa<BudgetAttr, MinCutAttr>(policy))
+      return emitError() << policy
+                         << " chooses among all values of a region and cannot "
+                            "be a member of any_of";
   return success();
 }

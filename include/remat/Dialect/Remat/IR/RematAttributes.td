@@ -141,6 +141,33 @@ def Remat_EveryK : AttrDef<Remat_Dialect, "EveryK", [
   let genVerifyDecl = 1;
 }
 
+def Remat_Budget : AttrDef<Remat_Dialect, "Budget", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
+  let mnemonic = "budget";
+  let summary = "save values of at most so many bytes, those whose recompute would take the most time";
+  let description = [{
+    `remat-plan` chooses the values of each region by itself, by the model of costs. What the
+    region reads, and what others keep anyway, does not count. For a bound of everything that
+    a step takes, see `remat-fit-budget`.
+
+    Example: `#remat.budget<"10MiB">`, `#remat.budget<4096>`.
+  }];
+  let parameters = (ins "int64_t":$bytes);
+  let assemblyFormat = "`<` custom<Bytes>($bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Remat_MinCut : AttrDef<Remat_Dialect, "MinCut", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface>]> {
+  let mnemonic = "min_cut";
+  let summary = "save the fewest bytes from which the rest can be recomputed cheaply: without products, convolutions, reductions and calls";
+  let description = [{
+    A minimum cut between what the region reads and what its backward reads
+    (`remat-plan`). Elementwise operations, views, constants and draws of random numbers
+    are cheap.
+  }];
+}
+
 def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
     DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
                                 ["collectNames", "isOffloadable"]>]> {
