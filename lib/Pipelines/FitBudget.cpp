@@ -7,10 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Pipelines/Passes.h"
 #include "remat/Pipelines/Train.h"
 #include "remat/Plan/Budget.h"
 #include "remat/Plan/Recompute.h"
+#include "remat/Transforms/Plan/Residuals.h"
 #include "remat/Transforms/Schedule/Passes.h"
 #include "remat/Transforms/Schedule/StepPlan.h"
 
@@ -61,6 +64,8 @@ struct FitBudgetPass : mlir::remat::impl::FitBudgetPassBase<FitBudgetPass> {
 private:
   /// How often a plan is tried whose packed arena turns out too large.
   static constexpr unsigned kMaxTries = 8;
+  /// How many tensors an error names.
+  static constexpr unsigned kMaxTensors = 4;
 
   void buildPacking(OpPassManager &pm, raw_ostream &report) const {
     BufferizeOptions options;
@@ -76,16 +81,26 @@ private:
   }
 
   int64_t getTotal(const Needs &needs) const {
-    return budgetOf == "arena" ? needs.arena : needs.arena + needs.others;
+    return boundsWhat == "arena" ? needs.arena : needs.arena + needs.others;
   }
 
   FailureOr<Needs> measure(ModuleOp module) const;
+  LogicalResult readOptions();
   LogicalResult fitModule();
+  FailureOr<StepGraph> buildGraph(func::FuncOp function);
+  plan::RecomputeOptions getSearch(bool keepsOrder) const;
+  FailureOr<int64_t> tryPlan(func::FuncOp function, const plan::Plan &plan);
   LogicalResult fitFunction(func::FuncOp function, int64_t limit);
+  LogicalResult slowFunction(func::FuncOp function, int64_t arena);
   LogicalResult reportUnknownSize(func::FuncOp function);
   LogicalResult reportMiss(func::FuncOp function, const StepGraph &step,
-                           int64_t limit, int64_t found);
+                           const plan::Plan &leanest, int64_t found);
 
+  std::optional<plan::Budget> wanted;
+  std::optional<double> allowance;
+  std::string boundsWhat = "step";
+  /// Values that policies name.
+  DenseMap<Value, DecisionAttr> named;
   int64_t alignment = 1;
   int64_t others = 0, budgetBytes = 0;
 };
@@ -118,71 +133,169 @@ FailureOr<Needs> FitBudgetPass::measure(ModuleOp module) const {
   return needs;
 }
 
-LogicalResult FitBudgetPass::fitModule() {
+/// Reads what is asked for, by options or by a train step.
+LogicalResult FitBudgetPass::readOptions() {
   ModuleOp module = getOperation();
   std::string error;
-  std::optional<plan::Budget> parsed = plan::parseBudget(budget, error);
-  if (!parsed)
+  if (!budget.empty() && !slowdown.empty())
+    return module.emitError() << "budget= and slowdown= each decide about the "
+                                 "other; give one of them";
+  if (!budget.empty() && !(wanted = plan::parseBudget(budget, error)))
     return module.emitError() << error;
-  if (budgetOf != "step" && budgetOf != "arena")
-    return module.emitError()
-           << "unknown budget-of=" << budgetOf.getValue() << "; choose step or "
-           << "arena";
+  if (!slowdown.empty() && !(allowance = plan::parseSlowdown(slowdown, error)))
+    return module.emitError() << error;
+  if (!budgetOf.empty()) {
+    if (budgetOf != "step" && budgetOf != "arena")
+      return module.emitError() << "unknown budget-of=" << budgetOf.getValue()
+                                << "; choose step or arena";
+    boundsWhat = budgetOf;
+  }
   const Target *known = lookupTarget(target);
   if (!known)
     return module.emitError() << "unknown target '" << target.getValue() << "'";
   alignment = known->getAlignment();
+  if (wanted || allowance)
+    return success();
+  for (auto step : module.getOps<TrainStepOp>()) {
+    if (step.getSlowdown())
+      allowance = step.getSlowdown()->convertToDouble();
+    if (step.getBudget())
+      wanted = plan::parseBudget(step.getBudget()->str(), error);
+    if (step.getBudgetOf() && budgetOf.empty())
+      boundsWhat = step.getBudgetOf()->str();
+    if (wanted || allowance)
+      break;
+  }
+  return success();
+}
+
+LogicalResult FitBudgetPass::fitModule() {
+  ModuleOp module = getOperation();
+  named = takeRecordedDecisions(module);
+  if (failed(readOptions()))
+    return failure();
+  if (!wanted && !allowance)
+    return success();
   FailureOr<Needs> needs = measure(module);
   if (failed(needs))
     return failure();
   if (!needs->unpacked.empty())
     return reportUnknownSize(
         module.lookupSymbol<func::FuncOp>(needs->unpacked));
-  budgetBytes = parsed->getBytes(getTotal(*needs));
-  others = budgetOf == "arena" ? 0 : needs->others;
-  if (getTotal(*needs) <= budgetBytes)
+  if (wanted)
+    budgetBytes = wanted->getBytes(getTotal(*needs));
+  others = boundsWhat == "arena" ? 0 : needs->others;
+  if (wanted && getTotal(*needs) <= budgetBytes)
     return success();
-  for (auto function : module.getOps<func::FuncOp>())
-    if (needs->arenas.lookup(function.getName()) > budgetBytes - others &&
-        failed(fitFunction(function, budgetBytes - others)))
+  for (auto function : module.getOps<func::FuncOp>()) {
+    int64_t arena = needs->arenas.lookup(function.getName());
+    if (arena == 0)
+      continue;
+    if (allowance) {
+      if (failed(slowFunction(function, arena)))
+        return failure();
+    } else if (arena > budgetBytes - others &&
+               failed(fitFunction(function, budgetBytes - others))) {
       return failure();
+    }
+  }
   return success();
 }
 
-/// Replaces the schedule of `function` by one whose packed arena is no larger
-/// than `limit`.
-LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
+FailureOr<StepGraph> FitBudgetPass::buildGraph(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("has several blocks, in which nothing can be "
                                 "recomputed for a budget");
-  StepGraph step = buildStepGraph(function.front(), alignment);
+  SmallVector<Value> kept;
+  for (auto [value, decision] : named)
+    if (decision.getKind() == DecisionKind::SaveNamed &&
+        value.getParentBlock() == &function.front())
+      kept.push_back(value);
+  return buildStepGraph(function.front(), alignment, kept);
+}
+
+plan::RecomputeOptions FitBudgetPass::getSearch(bool keepsOrder) const {
   plan::RecomputeOptions options;
   options.maxVisits = int64_t(planVisits);
   options.resolution = 0.05;
-  options.keepsOrder = true;
-  plan::PlanArchive archive(step.graph, options);
-  int64_t goal = limit, least = 0;
-  for (unsigned i = 0; i < kMaxTries; ++i) {
-    const plan::Plan *found = archive.find(goal);
-    if (!found)
-      break;
-    OwningOpRef<ModuleOp> copy = getOperation().clone();
-    auto target = copy->lookupSymbol<func::FuncOp>(function.getName());
-    applySchedule(target.front(), alignment, found->schedule);
-    FailureOr<Needs> needs = measure(*copy);
-    if (failed(needs))
+  options.keepsOrder = keepsOrder;
+  return options;
+}
+
+/// Returns the packed arena of `function` under `plan`.
+FailureOr<int64_t> FitBudgetPass::tryPlan(func::FuncOp function,
+                                          const plan::Plan &plan) {
+  OwningOpRef<ModuleOp> copy = getOperation().clone();
+  auto target = copy->lookupSymbol<func::FuncOp>(function.getName());
+  applySchedule(target.front(), alignment, plan.schedule);
+  FailureOr<Needs> needs = measure(*copy);
+  if (failed(needs))
+    return failure();
+  return needs->arenas.lookup(function.getName());
+}
+
+/// Replaces the schedule of `function` by one whose packed arena is no larger
+/// than `limit`: with first runs in the order that they have, or else in any.
+LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
+  FailureOr<StepGraph> step = buildGraph(function);
+  if (failed(step))
+    return failure();
+  std::optional<plan::Plan> leanest;
+  int64_t least = 0;
+  for (bool keepsOrder : {true, false}) {
+    plan::PlanArchive archive(step->graph, getSearch(keepsOrder));
+    const plan::Plan &last = archive.getPlans().back();
+    if (!leanest || last.figures.peak < leanest->figures.peak)
+      leanest = last;
+    int64_t goal = limit;
+    for (unsigned i = 0; i < kMaxTries; ++i) {
+      const plan::Plan *found = archive.find(goal);
+      if (!found)
+        break;
+      FailureOr<int64_t> arena = tryPlan(function, *found);
+      if (failed(arena))
+        return failure();
+      if (*arena <= limit) {
+        applySchedule(function.front(), alignment, found->schedule);
+        return success();
+      }
+      least = least == 0 ? *arena : std::min(least, *arena);
+      goal = std::min(goal, found->figures.peak) - (*arena - limit);
+    }
+  }
+  if (least == 0) {
+    FailureOr<int64_t> arena = tryPlan(function, *leanest);
+    if (failed(arena))
       return failure();
-    int64_t arena = needs->arenas.lookup(function.getName());
-    if (arena <= limit) {
+    least = *arena;
+  }
+  return reportMiss(function, *step, *leanest, least);
+}
+
+/// Replaces the schedule of `function`, whose packed arena is `arena`, by the
+/// one of the smallest that takes little enough time, if one is smaller.
+LogicalResult FitBudgetPass::slowFunction(func::FuncOp function,
+                                          int64_t arena) {
+  FailureOr<StepGraph> step = buildGraph(function);
+  if (failed(step))
+    return failure();
+  plan::PlanArchive archive(step->graph, getSearch(/*keepsOrder=*/true));
+  const plan::ScheduleFigures &given = archive.getPlans().front().figures;
+  auto limit = int64_t(double(given.cost) * (1.0 + *allowance));
+  for (unsigned i = 0; i < kMaxTries; ++i) {
+    const plan::Plan *found = archive.findWithin(limit);
+    if (!found || found->figures.peak >= given.peak)
+      return success();
+    FailureOr<int64_t> packed = tryPlan(function, *found);
+    if (failed(packed))
+      return failure();
+    if (*packed < arena) {
       applySchedule(function.front(), alignment, found->schedule);
       return success();
     }
-    least = least == 0 ? arena : std::min(least, arena);
-    goal = std::min(goal, found->figures.peak) - (arena - limit);
+    limit = found->figures.cost - 1;
   }
-  if (least == 0)
-    least = archive.getPlans().back().figures.peak;
-  return reportMiss(function, step, limit, least);
+  return success();
 }
 
 /// Says which tensor of `function` has no static size.
@@ -211,8 +324,11 @@ LogicalResult FitBudgetPass::reportUnknownSize(func::FuncOp function) {
   return diagnostic;
 }
 
+/// Says how far `function` is from the budget, and what is in the way: `found`
+/// is the smallest packed arena, and `leanest` the plan of the lowest peak.
 LogicalResult FitBudgetPass::reportMiss(func::FuncOp function,
-                                        const StepGraph &step, int64_t limit,
+                                        const StepGraph &step,
+                                        const plan::Plan &leanest,
                                         int64_t found) {
   InFlightDiagnostic diagnostic =
       function.emitError() << "'" << function.getName() << "' does not fit a "
@@ -226,5 +342,22 @@ LogicalResult FitBudgetPass::reportMiss(func::FuncOp function,
   diagnostic.attachNote(step.ops[node]->getLoc())
       << "nothing is below " << least + others << " bytes: what this reads and "
       << "computes takes " << least;
+  std::vector<unsigned> alive =
+      plan::findAliveAtPeak(step.graph, leanest.schedule);
+  llvm::stable_sort(alive, [&](unsigned a, unsigned b) {
+    return step.graph.values[a].bytes > step.graph.values[b].bytes;
+  });
+  for (unsigned value : ArrayRef(alive).take_front(kMaxTensors))
+    diagnostic.attachNote(step.ops[step.graph.values[value].producer]->getLoc())
+        << "of the smallest, " << step.graph.values[value].bytes
+        << " bytes at the peak are what this computes";
+  int64_t bytes = 0;
+  for (auto [value, decision] : named)
+    if (decision.getKind() == DecisionKind::SaveNamed)
+      bytes += estimateBytes(value.getType());
+  if (bytes != 0)
+    diagnostic.attachNote(function.getLoc())
+        << "policies name values of " << bytes
+        << " bytes, which are kept for that";
   return diagnostic;
 }

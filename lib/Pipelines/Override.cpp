@@ -10,6 +10,7 @@
 #include "remat/Dialect/Remat/IR/RegionAttributes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Passes.h"
+#include "remat/Plan/Budget.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -46,11 +47,13 @@ struct OverridePass : public impl::OverridePassBase<OverridePass> {
   using OverridePassBase::OverridePassBase;
 
   void runOnOperation() override {
-    if (failed(overridePolicy()) || failed(overrideMode()))
+    if (failed(overridePolicy()) || failed(overrideMode()) ||
+        failed(overrideBudget()))
       signalPassFailure();
   }
 
 private:
+  LogicalResult overrideBudget();
   LogicalResult overridePolicy() {
     if (policy.empty())
       return success();
@@ -131,6 +134,47 @@ private:
     return failure(result.wasInterrupted());
   }
 };
+
+/// A budget replaces a slowdown, and the other way round.
+LogicalResult OverridePass::overrideBudget() {
+  std::string error;
+  std::optional<double> allowance;
+  if (!slowdown.empty())
+    allowance = ::remat::plan::parseSlowdown(slowdown, error);
+  if (!budget.empty())
+    ::remat::plan::parseBudget(budget, error);
+  if (!error.empty())
+    return emitError(getOperation().getLoc(), error);
+  if (!budget.empty() && allowance)
+    return emitError(getOperation().getLoc(),
+                     "budget= and slowdown= each decide about the other; give "
+                     "one of them");
+  if (!budgetOf.empty() && budgetOf != "step" && budgetOf != "arena")
+    return emitError(getOperation().getLoc(), "unknown budget-of=")
+           << budgetOf.getValue() << "; choose step or arena";
+  WalkResult result = getOperation().walk([&](TrainStepOp step) {
+    if (allowance) {
+      step.setSlowdown(APFloat(*allowance));
+      step.removeBudgetAttr();
+      step.removeBudgetOfAttr();
+    } else if (!budget.empty()) {
+      step.setBudget(StringRef(budget));
+      step.removeBudgetOfAttr();
+      step.removeSlowdownAttr();
+    }
+    if (budgetOf.empty())
+      return WalkResult::advance();
+    if (!step.getBudget()) {
+      step.emitError("budget-of=")
+          << budgetOf.getValue()
+          << " says what a budget bounds, but there is none: give budget=, too";
+      return WalkResult::interrupt();
+    }
+    step.setBudgetOf(StringRef(budgetOf));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
 
 } // namespace
 } // namespace mlir::remat

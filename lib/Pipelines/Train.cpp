@@ -54,11 +54,18 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createSplitComplexPass());
   // Regions that are to go shape the kernels first: these, and with them the
   // bits of gradients, are the same under every policy.
-  OverridePassOptions override{options.policy, options.mode};
+  OverridePassOptions override;
+  override.policy = options.policy;
+  override.mode = options.mode;
+  override.budget = options.budget;
+  override.budgetOf = options.budgetOf;
+  override.slowdown = options.slowdown;
   bool withoutRegions = override.policy == "none";
   if (withoutRegions)
     override.policy.clear();
-  if (!override.policy.empty() || !override.mode.empty())
+  if (!override.policy.empty() || !override.mode.empty() ||
+      !override.budget.empty() || !override.budgetOf.empty() ||
+      !override.slowdown.empty())
     pm.addPass(createOverridePass(override));
   pm.addPass(createCheckIndicesPass());
   pm.addPass(createHoistAssertsPass());
@@ -90,14 +97,20 @@ static void buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createFusePass(fuseForward));
   // Where kernels side by side become one, more of them are in one function.
   bool isDefault = options.layersOnce == -1;
-  // The planner decides for each layer by itself.
-  if (isDefault && !options.getTarget().mergesKernels() &&
-      options.budget.empty())
-    pm.addPass(createOutlineLayersPass());
-  else if (!isDefault && options.layersOnce != 0)
-    pm.addPass(createOutlineLayersPass({options.layersOnce, /*minOps=*/0}));
-  if (withoutRegions)
-    pm.addPass(createOverridePass({options.policy, /*mode=*/""}));
+  OutlineLayersPassOptions outline;
+  outline.unlessBudget = isDefault;
+  if (!isDefault) {
+    outline.minLayers = options.layersOnce;
+    outline.minOps = 0;
+  }
+  if (isDefault ? !options.getTarget().mergesKernels()
+                : options.layersOnce != 0)
+    pm.addPass(createOutlineLayersPass(outline));
+  if (withoutRegions) {
+    OverridePassOptions withoutPolicies;
+    withoutPolicies.policy = options.policy;
+    pm.addPass(createOverridePass(withoutPolicies));
+  }
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
   pm.addPass(createCanonicalizePass());
@@ -163,18 +176,13 @@ void remat::buildToTensorsPipeline(OpPassManager &pm,
   SchedulePassOptions schedule;
   schedule.alignment = options.getTarget().getAlignment();
   pm.addPass(createSchedulePass(schedule));
-  if (options.budget.empty()) {
-    pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
-  } else {
-    FitBudgetPassOptions fit;
-    fit.budget = options.budget;
-    fit.budgetOf = options.budgetOf;
-    fit.planVisits = options.planVisits;
-    fit.target = options.target;
-    fit.threads = options.threads;
-    fit.convWorkspace = options.convWorkspace;
-    pm.addPass(createFitBudgetPass(fit));
-  }
+  pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
+  FitBudgetPassOptions fit;
+  fit.planVisits = options.planVisits;
+  fit.target = options.target;
+  fit.threads = options.threads;
+  fit.convWorkspace = options.convWorkspace;
+  pm.addPass(createFitBudgetPass(fit));
   if (options.getTarget().mergesKernels())
     pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
@@ -187,6 +195,7 @@ void remat::setOptions(ToTensorsOptions &toTensors,
   toTensors.layersOnce = options.layersOnce;
   toTensors.budget = options.budget;
   toTensors.budgetOf = options.budgetOf;
+  toTensors.slowdown = options.slowdown;
   toTensors.planVisits = options.planVisits;
   toTensors.target = options.target;
   toTensors.threads = options.threads;

@@ -21,23 +21,18 @@ int64_t Budget::getBytes(int64_t whole) const {
                            int64_t(std::ceil(fraction * double(whole) - 1e-6)));
 }
 
-std::optional<Budget> remat::plan::parseBudget(const std::string &text,
-                                               std::string &error) {
-  constexpr struct {
-    const char *name;
-    double factor;
-  } units[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10},
-               {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
-               {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-               {"TB", 1e12}};
+/// Splits `text` into a number and what follows it, without spaces around both.
+/// Returns false if there is no digit.
+static bool readNumber(const std::string &text, double &value, bool &hasPoint,
+                       std::string &rest) {
   size_t at = 0;
   auto skipSpaces = [&] {
     while (at < text.size() && text[at] == ' ')
       ++at;
   };
   skipSpaces();
-  double value = 0, place = 1;
-  bool hasPoint = false, hasDigits = false;
+  double place = 1;
+  bool hasDigits = false;
   for (; at < text.size(); ++at) {
     char c = text[at];
     if (c == '.' && !hasPoint) {
@@ -52,9 +47,25 @@ std::optional<Budget> remat::plan::parseBudget(const std::string &text,
   }
   value /= place;
   skipSpaces();
-  std::string unit = text.substr(at);
-  while (!unit.empty() && unit.back() == ' ')
-    unit.pop_back();
+  rest = text.substr(at);
+  while (!rest.empty() && rest.back() == ' ')
+    rest.pop_back();
+  return hasDigits;
+}
+
+std::optional<Budget> remat::plan::parseBudget(const std::string &text,
+                                               std::string &error) {
+  constexpr struct {
+    const char *name;
+    double factor;
+  } units[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10},
+               {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+               {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+               {"TB", 1e12}};
+  double value = 0;
+  bool hasPoint = false;
+  std::string unit;
+  bool hasDigits = readNumber(text, value, hasPoint, unit);
   const auto *known =
       std::find_if(std::begin(units), std::end(units),
                    [&](auto each) { return unit == each.name; });
@@ -84,4 +95,17 @@ std::optional<Budget> remat::plan::parseBudget(const std::string &text,
   }
   budget.bytes = int64_t(bytes);
   return budget;
+}
+
+std::optional<double> remat::plan::parseSlowdown(const std::string &text,
+                                                 std::string &error) {
+  double value = 0;
+  bool hasPoint = false;
+  std::string rest;
+  if (readNumber(text, value, hasPoint, rest) && rest.empty() && value <= 100)
+    return value;
+  error = "slowdown '" + text +
+          "' must be a number from 0 to 100: how much more time may be spent, "
+          "as a fraction of all of it (0.1)";
+  return std::nullopt;
 }

@@ -432,3 +432,12 @@ PlanArchive::PlanArchive(const Graph &graph, const RecomputeOptions &options) {
 const Plan *PlanArchive::find(int64_t budget) const {
   return findIn(plans, budget);
 }
+
+const Plan *PlanArchive::findWithin(int64_t cost) const {
+  const Plan *best = nullptr;
+  for (const Plan &plan : plans)
+    if (plan.figures.cost <= cost &&
+        (!best || plan.figures.peak < best->figures.peak))
+      best = &plan;
+  return best;
+}

@@ -46,6 +46,25 @@ FlatGraph::FlatGraph(const Graph &graph)
                     [&](unsigned value) { return readers.of(value).empty(); });
 }
 
+std::vector<unsigned> remat::plan::findAliveAtPeak(const Graph &graph,
+                                                   const Schedule &schedule) {
+  FlatGraph flat(graph);
+  Timeline timeline;
+  Clock(flat).run(schedule, timeline);
+  auto step =
+      unsigned(std::max_element(timeline.live.begin(), timeline.live.end()) -
+               timeline.live.begin());
+  std::vector<unsigned> alive;
+  for (size_t i = timeline.copiesOf.empty() ? 0 : timeline.copiesOf[0];
+       i < timeline.copies.size(); ++i) {
+    const Copy &copy = timeline.copies[i];
+    if (copy.root == i && copy.step <= step && copy.end >= step &&
+        graph.values[copy.value].bytes != 0)
+      alive.push_back(copy.value);
+  }
+  return alive;
+}
+
 Clock::Clock(const FlatGraph &graph)
     : flat(graph), latest(graph.graph.values.size()),
       numRuns(graph.graph.nodes.size()) {}

@@ -74,7 +74,7 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
              eager: bool | None, clip_global_norm: float | None, clip_eps: float | None, accumulate: int | None,
              seed: int | None, function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
              optimization_level: int, cache: bool, check_nans: bool, target: str, budget: str | int | float | None, budget_of: str,
-             evaluation: Evaluation | None = None) -> Request:
+             slowdown: float | None, evaluation: Evaluation | None = None) -> Request:
     """Returns the request. Attributes of a train step are left out where no argument asks for one, since the module may have
     its own."""
     if not isinstance(text, (str, bytes)):
@@ -115,6 +115,10 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         train_options.append("check-nans")
     if budget is not None:
         train_options.append(f"budget={{{_format_budget(budget)}}} budget-of={{{budget_of}}}")
+    if slowdown is not None:
+        if isinstance(slowdown, bool) or not isinstance(slowdown, (int, float)):
+            raise TypeError(f"the slowdown must be a number such as 0.1, but got {type(slowdown).__name__}")
+        train_options.append(f"slowdown={slowdown:.9f}")
     if options:
         train_options.append(options)
     return Request(_native.Options(
@@ -172,7 +176,8 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                clip_global_norm: float | None = None, clip_eps: float | None = None, accumulate: int | None = None,
                seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
-               target: str = "cpu", budget: str | int | float | None = None, budget_of: str = "step") -> Step:
+               target: str = "cpu", budget: str | int | float | None = None, budget_of: str = "step",
+               slowdown: float | None = None) -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -203,11 +208,12 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
       cost in time that is found; if it does not fit, the error says what would. Needs data of known sizes.
     - `budget_of`: what the budget bounds: "step", everything that a step needs (arena, parameters, states, data, results), or
       "arena", what it computes.
+    - `slowdown`: how much more time may be spent for the fewest bytes, instead of a budget: 0.1 is 10 % by the model of costs.
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
     request = _request(text, optimizer, policy, passes, eager, clip_global_norm, clip_eps, accumulate, seed, function, eval_function,
-                       threads, options, file_name, optimization_level, cache, check_nans, target, budget, budget_of)
+                       threads, options, file_name, optimization_level, cache, check_nans, target, budget, budget_of, slowdown)
     return Step(*compile_request(request))
 
 

@@ -25,6 +25,18 @@
 // The same plan each time.
 // RUN: remat-opt %s --remat-train-to-tensors="budget=96KiB budget-of=arena %{plan}" | diff %t.less.mlir -
 
+// The train step may say it, too; an option replaces that.
+// RUN: sed 's/optimizer(@sgd)/optimizer(@sgd) {budget = "96KiB", budget_of = "arena"}/' %s > %t.says.mlir
+// RUN: remat-opt %t.says.mlir --remat-train-to-tensors="%{plan}" | sed 's/ {budget = "96KiB", budget_of = "arena"}//' > %t.said.mlir
+// RUN: sed 's/ {budget = "96KiB", budget_of = "arena"}//' %t.less.mlir | diff %t.said.mlir -
+// RUN: remat-opt %t.says.mlir --remat-train-to-tensors="budget=81920 budget-of=arena %{plan}" | remat-opt --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=LEAN
+
+// The fewest bytes for so much more time.
+// RUN: remat-opt %s --remat-train-to-tensors="slowdown=0 %{plan}" | remat-opt --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: remat-opt %s --remat-train-to-tensors="slowdown=0.12 %{plan}" | remat-opt --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS
+// RUN: remat-opt %s --remat-train-to-tensors="slowdown=9 %{plan}" | remat-opt --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=LEAN
+// RUN: sed 's/optimizer(@sgd)/optimizer(@sgd) {slowdown = 9.0}/' %s | remat-opt --remat-train-to-tensors="%{plan}" | remat-opt --remat-bufferize=report=- -o /dev/null 2>&1 | FileCheck %s --check-prefix=LEAN
+
 // Parameters, states and data are part of what a step takes, unless the arena alone is asked for.
 // RUN: not remat-opt %s --remat-train="budget=112KiB %{plan}" -o %t.none.mlir 2>&1 | FileCheck %s --check-prefix=STEP
 // RUN: not ls %t.none.mlir
@@ -42,6 +54,12 @@
 // ZERO: error: budget '{{.*}}' must be at least one byte and below 2^63 bytes
 // RUN: not remat-opt %s --remat-train="budget=1MiB budget-of=weights" 2>&1 | FileCheck %s --check-prefix=OF
 // OF: error: unknown budget-of=weights; choose step or arena
+// RUN: not remat-opt %s --remat-train="budget-of=arena" 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: budget-of=arena says what a budget bounds, but there is none: give budget=, too
+// RUN: not remat-opt %s --remat-train="budget=1MiB slowdown=0.1" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: budget= and slowdown= each decide about the other; give one of them
+// RUN: not remat-opt %s --remat-train="slowdown=-1" 2>&1 | FileCheck %s --check-prefix=SLOW
+// SLOW: error: slowdown '-1' must be a number from 0 to 100: how much more time may be spent
 
 !matrix = tensor<64x64xf32>
 func.func private @layer(%x: !matrix, %w: !matrix) -> !matrix {

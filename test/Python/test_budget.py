@@ -69,3 +69,14 @@ def test_everything_counts():
 def test_what_is_no_budget(budget, error, message):
     with pytest.raises(error, match=message):
         make_step(budget=budget)
+
+
+def test_fewest_bytes_for_so_much_time():
+    arenas = [make_step(slowdown=slowdown).memory.arena for slowdown in (0, 0.15, 9)]
+    assert arenas[0] > arenas[1] > arenas[2]
+    with pytest.raises(remat.CompileError, match="slowdown '-1.000000000' must be a number from 0 to 100"):
+        make_step(slowdown=-1)
+    with pytest.raises(TypeError, match="the slowdown must be a number such as 0.1, but got str"):
+        make_step(slowdown="10%")
+    with pytest.raises(remat.CompileError, match="give one of them"):
+        make_step(slowdown=0.1, budget=0.5)

@@ -16,6 +16,8 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
     the sums in their adjoints would be other bits than under a policy. A region
     that has not every name that the policy mentions keeps its own, with a remark.
 
+    `budget`, `budget-of` and `slowdown` replace what train steps say about bytes.
+
     Example: `--remat-override="policy=dots_saveable mode=deferred"`.
   }];
   let options = [
@@ -23,6 +25,9 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
            "a policy as in the assembly, without `#remat.` if that is all of it "
            "(`dots_saveable`, `save_only_names<\"h\">`), or `none`">,
     Option<"mode", "mode", "std::string", "\"\"", "`eager` or `deferred`">,
+    Option<"budget", "budget", "std::string", "\"\"", "as in `remat.train_step`">,
+    Option<"budgetOf", "budget-of", "std::string", "\"\"", "`step` or `arena`">,
+    Option<"slowdown", "slowdown", "std::string", "\"\"", "as in `remat.train_step`">,
   ];
 }
 
@@ -45,6 +50,13 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
     needs: the arena, the larger one of step and evaluation, parameters, states, data
     and results; with `budget-of=arena` the arena alone.
 
+    `slowdown` asks for the fewest bytes instead, for at most so much more time by the
+    model of costs (0.1: 10 %). Without these options, those of the first
+    `remat.train_step` that has any hold; without any, nothing happens.
+
+    First runs keep their order, which was chosen for more than bytes, if any plan with
+    it fits. Values that a policy names (`remat.saved`) are not dropped.
+
     The planner (docs/planner.md) searches all budgets, so that a looser one never
     costs more time, and the search ends after a number of steps, not of seconds: the same
     plan on each machine. A plan is tried before it is taken, by bufferizing and
@@ -55,8 +67,10 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
   let options = [
     Option<"budget", "budget", "std::string", "\"\"",
            "bytes with a unit (500MiB), or a fraction of what the functions take as they stand (0.5)">,
-    Option<"budgetOf", "budget-of", "std::string", "\"step\"",
+    Option<"budgetOf", "budget-of", "std::string", "\"\"",
            "`step`: everything that a step needs; `arena`: what it computes">,
+    Option<"slowdown", "slowdown", "std::string", "\"\"",
+           "how much more time may be spent for the fewest bytes, as a fraction of all of it">,
     Option<"planVisits", "plan-visits", "uint64_t", "2000000000",
            "how many nodes and values of schedules the search looks at">,
     Option<"target", "target", "std::string", "\"cpu\"", "what the program runs on">,

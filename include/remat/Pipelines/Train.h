@@ -45,7 +45,13 @@ struct BudgetOptions : public virtual mlir::detail::PassOptions {
       *this, "budget-of",
       llvm::cl::desc("what the budget bounds: `step`, everything that a step "
                      "needs, or its `arena`"),
-      llvm::cl::init("step")};
+      llvm::cl::init("")};
+  Option<std::string> slowdown{
+      *this, "slowdown",
+      llvm::cl::desc(
+          "instead of a budget: the fewest bytes for at most so much "
+          "more time, as a fraction of all of it (0.1)"),
+      llvm::cl::init("")};
   CheckedOption<uint64_t> planVisits{
       *this, "plan-visits",
       llvm::cl::desc("how many nodes and values of schedules the search for a "

@@ -23,6 +23,12 @@ struct Budget {
 /// `text` has another form, is not positive, or is above 2^63 bytes.
 std::optional<Budget> parseBudget(const std::string &text, std::string &error);
 
+/// Reads how much more time may be spent, as a fraction of all of it: 0.1.
+/// Returns none, and the error in `error`, if `text` is no number from 0 to
+/// 100.
+std::optional<double> parseSlowdown(const std::string &text,
+                                    std::string &error);
+
 } // namespace remat::plan
 
 #endif // REMAT_PLAN_BUDGET_H

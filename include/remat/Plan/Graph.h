@@ -99,6 +99,11 @@ std::optional<ScheduleFigures> evaluate(const Graph &graph,
 /// Returns the given order.
 Schedule getGivenOrder(const Graph &graph);
 
+/// Returns the values alive where `schedule`, which is valid, first reaches its
+/// peak, but for those that have no memory of their own.
+std::vector<unsigned> findAliveAtPeak(const Graph &graph,
+                                      const Schedule &schedule);
+
 /// Returns the bytes of each value's memory: its own, or those of the value
 /// that it is computed in place of.
 std::vector<int64_t> getMemory(const Graph &graph);

@@ -45,6 +45,9 @@ public:
 
   /// The cheapest schedule of at most `budget` bytes; null if none was found.
   const Plan *find(int64_t budget) const;
+  /// The plan of the fewest bytes that costs at most `cost`. The given order
+  /// does if anything does.
+  const Plan *findWithin(int64_t cost) const;
   const std::vector<Plan> &getPlans() const { return plans; }
 
 private:

@@ -217,6 +217,8 @@ struct OutlineLayersPass
           << minLayers.getValue() << " and " << minOps.getValue();
       return signalPassFailure();
     }
+    if (unlessBudget && hasBudget(module))
+      return markAllAnalysesPreserved();
     SymbolTable symbols(module);
     // Grouped by hash, then by equality.
     llvm::MapVector<llvm::hash_code, SmallVector<SmallVector<RegionOp>, 1>>

@@ -46,6 +46,15 @@ static void markBorder(func::FuncOp function, const BackwardBorder &border) {
   });
 }
 
+/// Leaves the decisions about values that policies name.
+static void keepNamed(PlanOp plan) {
+  OpBuilder builder(plan);
+  for (unsigned i = 0; i < plan.getResiduals().size(); ++i)
+    if (plan.getDecision(i).getKind() == DecisionKind::SaveNamed)
+      SavedOp::create(builder, plan.getLoc(), plan.getResiduals()[i],
+                      plan.getDecision(i));
+}
+
 namespace {
 struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
   void runOnOperation() override {
@@ -59,11 +68,15 @@ struct InlineRegionsPass : remat::impl::InlineRegionsBase<InlineRegionsPass> {
     });
     if (ops.empty() && !changed)
       return markAllAnalysesPreserved();
+    auto module = dyn_cast<ModuleOp>(getOperation());
+    bool isBounded = module && hasBudget(module);
     BackwardBorder border(getOperation());
     getOperation()->walk(
         [&](func::FuncOp function) { markBorder(function, border); });
     for (Operation *op : ops) {
       if (auto plan = dyn_cast<PlanOp>(op)) {
+        if (isBounded)
+          keepNamed(plan);
         plan->replaceAllUsesWith(plan.getResiduals());
         plan->erase();
         continue;

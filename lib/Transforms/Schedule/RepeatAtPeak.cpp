@@ -500,6 +500,9 @@ struct RepeatAtPeakPass
   void runOnOperation() override {
     if (failed(checkAlignment(getOperation(), alignment)))
       return signalPassFailure();
+    auto module = dyn_cast<ModuleOp>(getOperation());
+    if (module && hasBudget(module))
+      return markAllAnalysesPreserved();
     bool changed = false;
     NestedPeaks nestedPeaks(alignment);
     getOperation()->walk([&](func::FuncOp function) {

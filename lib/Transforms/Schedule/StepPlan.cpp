@@ -35,6 +35,9 @@ public:
 
   const plan::Graph &getGraph() const { return graph; }
 
+  /// Forbids to recompute what `value` is or shows.
+  void runOnce(Value value);
+
   /// The operations of a node; the last one is its operation proper, the others
   /// are destinations that only it reads.
   ArrayRef<Operation *> getOps(unsigned node) const {
@@ -179,6 +182,15 @@ std::optional<unsigned> StepPlan::findValue(Value value) {
     content->second = graph.addValue(plan::kNone, 0);
   valueOf[value] = content->second;
   return content->second;
+}
+
+void StepPlan::runOnce(Value value) {
+  auto it = valueOf.find(value);
+  if (it == valueOf.end())
+    return;
+  unsigned producer = graph.values[it->second].producer;
+  if (producer != plan::kNone)
+    graph.nodes[producer].runsOnce = true;
 }
 
 void StepPlan::addInput(unsigned node, Value value) {
@@ -395,8 +407,11 @@ void StepPlan::apply(const plan::Schedule &schedule) {
       op->erase();
 }
 
-StepGraph mlir::remat::buildStepGraph(Block &block, int64_t alignment) {
+StepGraph mlir::remat::buildStepGraph(Block &block, int64_t alignment,
+                                      ArrayRef<Value> kept) {
   StepPlan step(block, alignment);
+  for (Value value : kept)
+    step.runOnce(value);
   StepGraph result;
   result.graph = step.getGraph();
   for (unsigned node = 0; node < result.graph.nodes.size(); ++node)

@@ -35,7 +35,7 @@ remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, clip_global_norm, clip_eps, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
+// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, budget, budget_of, slowdown, clip_global_norm, clip_eps, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
 remat.train_step @a for @loss optimizer(@sgd) {log_evry = 3}
 
 // -----
@@ -77,6 +77,50 @@ opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
 // expected-error @+1 {{'clip_global_norm' must be at least 0, but got -1}}
 remat.train_step @a for @loss optimizer(@sgd) {deferred, clip_global_norm = -1.0}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// CHECK: remat.train_step @a for @loss optimizer(@sgd) {budget = "1.5GB", budget_of = "arena"}
+remat.train_step @a for @loss optimizer(@sgd) {budget = "1.5GB", budget_of = "arena"}
+// CHECK: remat.train_step @b for @loss optimizer(@sgd) {slowdown = 1.000000e-01 : f64}
+remat.train_step @b for @loss optimizer(@sgd) {slowdown = 0.1}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{budget '5 apples' is neither a number of bytes such as 4096}}
+remat.train_step @a for @loss optimizer(@sgd) {budget = "5 apples"}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{has an unknown budget_of "weights"; choose "step" or "arena"}}
+remat.train_step @a for @loss optimizer(@sgd) {budget = "1MiB", budget_of = "weights"}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{says what its budget bounds, but has none; write budget = "500MiB"}}
+remat.train_step @a for @loss optimizer(@sgd) {budget_of = "arena"}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{has a budget and a slowdown, each of which decides about the other; give one of them}}
+remat.train_step @a for @loss optimizer(@sgd) {budget = "1MiB", slowdown = 0.1}
+
+// -----
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+func.func private @loss(tensor<4xf32>) -> f32
+// expected-error @+1 {{'slowdown' must be from 0 to 100, but got -1}}
+remat.train_step @a for @loss optimizer(@sgd) {slowdown = -1.0}
 
 // -----
 

@@ -24,7 +24,8 @@ def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
     - types are dynamic.
 
     Run it when the forward has the form in which it is differentiated: equal
-    layers then had the same context before.
+    layers then had the same context before. With `unless-budget` it does nothing
+    where a train step has a budget, under which each layer is planned by itself.
 
     Example:
 
@@ -46,7 +47,9 @@ def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
     Option<"minLayers", "min-layers", "int64_t", /*default=*/"8",
            "how many equal layers become a function">,
     Option<"minOps", "min-ops", "int64_t", /*default=*/"16",
-           "how many operations such a layer has: small ones are better fused with their neighbours">];
+           "how many operations such a layer has: small ones are better fused with their neighbours">,
+    Option<"unlessBudget", "unless-budget", "bool", /*default=*/"false",
+           "leave layers in place where a train step has a budget">];
 }
 
 def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {

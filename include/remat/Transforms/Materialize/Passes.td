@@ -68,7 +68,9 @@ def InlineRegions : Pass<"remat-inline-regions"> {
     that carry no phase yet get `remat.phase = "backward"`.
 
     A `remat.plan` is replaced by what it keeps: a second run, after fusion,
-    removes that of a function. Idempotent.
+    removes that of a function. Where a train step has a budget, a `remat.saved`
+    stays of each value that a policy names: `remat-fit-budget` does not drop it.
+    Idempotent.
 
     Example:
 

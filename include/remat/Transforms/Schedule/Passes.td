@@ -91,7 +91,8 @@ def RepeatAtPeakPass : Pass<"remat-repeat-at-peak"> {
 
     Values that the forward keeps for the backward do not count: `remat-plan` decided
     about them. The forward is what results other than gradients and updated parameters
-    depend on. Values do not change. Run after `remat-schedule`.
+    depend on. Where a train step has a budget, nothing happens: `remat-fit-budget`
+    decides about all of it. Values do not change. Run after `remat-schedule`.
 
     Example:
 

@@ -21,8 +21,9 @@ struct StepGraph {
 /// Returns the graph of `block`, whose nodes are in the order of the block.
 /// Sizes are rounded up to `alignment`. Peaks are those of the arena that
 /// bufferization and packing will make of the block, as far as all sizes are
-/// static.
-StepGraph buildStepGraph(Block &block, int64_t alignment);
+/// static. `kept` are values that are computed once.
+StepGraph buildStepGraph(Block &block, int64_t alignment,
+                         ArrayRef<Value> kept = {});
 
 /// Puts `block`, of which `buildStepGraph` made a graph, in the order of
 /// `schedule`. A recomputation is a clone that reads through a `remat.barrier`

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Plan/Budget.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -50,21 +51,54 @@ static LogicalResult verifyNumbers(TrainStepOp op) {
       failed(check("eval_every", op.getEvalEvery(), 0)));
 }
 
+static LogicalResult verifyBudget(TrainStepOp op) {
+  std::string error;
+  if (op.getBudget() &&
+      !::remat::plan::parseBudget(op.getBudget()->str(), error))
+    return op.emitOpError() << error;
+  if (std::optional<StringRef> of = op.getBudgetOf()) {
+    if (*of != "step" && *of != "arena")
+      return op.emitOpError() << "has an unknown budget_of \"" << *of
+                              << "\"; choose \"step\" or \"arena\"";
+    if (!op.getBudget())
+      return op.emitOpError() << "says what its budget bounds, but has none; "
+                                 "write budget = \"500MiB\"";
+  }
+  if (!op.getSlowdown())
+    return success();
+  if (op.getBudget())
+    return op.emitOpError() << "has a budget and a slowdown, each of which "
+                               "decides about the other; give one of them";
+  double slowdown = op.getSlowdown()->convertToDouble();
+  if (!(slowdown >= 0 && slowdown <= 100))
+    return op.emitOpError()
+           << "'slowdown' must be from 0 to 100, but got " << slowdown;
+  return success();
+}
+
+bool mlir::remat::hasBudget(ModuleOp module) {
+  return llvm::any_of(module.getOps<TrainStepOp>(), [](TrainStepOp step) {
+    return step.getBudget() || step.getSlowdown();
+  });
+}
+
 LogicalResult TrainStepOp::verify() {
   // A misspelt option would otherwise be a silent discardable attribute.
   for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
     if (!attribute.getName().getValue().contains('.'))
       return emitOpError()
              << "has no option '" << attribute.getName().getValue()
-             << "'; options are eager, deferred, clip_global_norm, clip_eps, "
-                "accumulate, steps, seed, log_every, shuffle, data, init, "
+             << "'; options are eager, deferred, budget, budget_of, slowdown, "
+                "clip_global_norm, clip_eps, accumulate, steps, seed, "
+                "log_every, shuffle, data, init, "
                 "checkpoint, "
                 "checkpoint_every, eval_every, eval_data";
   for (const std::string &other : {getLoss().str(), getJointName()})
     if (getStep() == other)
       return emitOpError() << "must ask for a function other than @" << other
                            << ", from which it is made; choose another name";
-  return failure(failed(verifyMode(*this)) || failed(verifyNumbers(*this)));
+  return failure(failed(verifyMode(*this)) || failed(verifyBudget(*this)) ||
+                 failed(verifyNumbers(*this)));
 }
 
 bool TrainStepOp::hasStepFunction() {

@@ -80,6 +80,9 @@ bool hasCotangentType(Type type);
 /// `value` without the `remat.name`s around it: the same bits.
 Value lookThroughNames(Value value);
 
+/// Returns true if a train step in `module` bounds its bytes or their time.
+bool hasBudget(ModuleOp module);
+
 /// Returns operands of a region or backward whose block argument has no users,
 /// and results that have none.
 llvm::BitVector getUnusedInputs(Operation *op);

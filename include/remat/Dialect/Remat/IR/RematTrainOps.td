@@ -22,6 +22,11 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     `torch.nn.utils.clip_grad_norm_`, unless it is given; `optax` has 0, which
     differs where gradients themselves are as small.
 
+    **Memory.** `budget = "500MiB"` (or a fraction, `"0.5"`) is the most bytes that a
+    step may take: everything that it needs, or, with `budget_of = "arena"`, what it
+    computes alone. `slowdown = 0.1` asks for the fewest bytes for at most 10 % more
+    time instead. `remat-fit-budget` recomputes what that takes.
+
     **The loop.** Arguments of `@loss` without attributes, or with
     `remat.data = "key"`, are data: arrays of an `.npz` file whose first dimension
     counts examples. Each step takes a mini-batch from them, in an order that is
@@ -71,6 +76,9 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
                        FlatSymbolRefAttr:$optimizer,
                        OptionalAttr<FlatSymbolRefAttr>:$eval,
                        UnitAttr:$eager, UnitAttr:$deferred,
+                       OptionalAttr<StrAttr>:$budget,
+                       OptionalAttr<StrAttr>:$budget_of,
+                       OptionalAttr<F64Attr>:$slowdown,
                        OptionalAttr<F64Attr>:$clip_global_norm,
                        DefaultValuedAttr<F64Attr, "1e-6">:$clip_eps,
                        DefaultValuedAttr<I64Attr, "1">:$accumulate,
