@@ -30,6 +30,7 @@ _HOMES = {
     "memory": ["Memory"],
     "comparison": ["compare", "Comparison"],
     "fitting": ["fit", "Fit"],
+    "advice": ["Advice"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("export", "jax", "mlir", "torch")

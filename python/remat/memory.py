@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remat import figures, locks
+from remat.advice import Advice, Variants, advise, count_live
 
 if TYPE_CHECKING:
     from remat.arrays import Argument
@@ -62,7 +63,8 @@ class Memory:
     not fit without a gap. On a GPU, `runtime` is the memory that its runtime keeps there, with the program's `constants`.
 
     `buffers` are all buffers of the arena, in program order; the backward begins at position `backward` (-1: there is no
-    backward). `held` are the tensors outside of the arena, without results, the largest first. A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
+    backward). `held` are the tensors outside of the arena, without results, the largest first; `variants` is what `advise` compiles
+    by. A notebook shows `figure()`, which `save("memory.svg")` writes to a file."""
 
     parameters: int
     optimizer_state: int
@@ -81,6 +83,7 @@ class Memory:
     buffers: tuple[LiveBuffer, ...]
     runtime: int = 0
     held: tuple[HeldTensor, ...] = dataclasses.field(default=(), compare=False)
+    variants: Variants | None = dataclasses.field(default=None, compare=False)
 
     @property
     def peak(self) -> int:
@@ -97,7 +100,7 @@ class Memory:
     @property
     def live(self) -> int:
         """The most bytes of the arena that are live at once. The arena is larger where buffers do not fit without a gap."""
-        return max((count for _, count in self.timeline), default=0)
+        return count_live(self.buffers)
 
     @property
     def at_peak(self) -> tuple[LiveBuffer, ...]:
@@ -107,7 +110,8 @@ class Memory:
         return tuple(sorted((b for b in self.buffers if b.first <= peak <= b.last), key=lambda b: -b.bytes))
 
     @classmethod
-    def from_report(cls, text: str, function: str, runtime: int = 0, held: tuple[HeldTensor, ...] = ()) -> "Memory":
+    def from_report(cls, text: str, function: str, runtime: int = 0, held: tuple[HeldTensor, ...] = (),
+                    variants: Variants | None = None) -> "Memory":
         """Reads the report that `remat-train="report=FILE"` writes. `runtime` is the memory that a GPU's runtime has for itself,
         or 0; the report does not name what is `held`."""
         report = next(f for f in json.loads(text)["functions"] if f["name"] == function)
@@ -120,7 +124,7 @@ class Memory:
                         for part, shape, op, line in [timeline["kinds"][kind]])
         return cls(**arguments, **parts, arena=report["arena"], constants=report["constants"],
                    recomputed_ops=report["recomputed_ops"], backward=timeline["backward"], buffers=buffers,
-                   runtime=runtime and runtime + report["constants"], held=held)
+                   runtime=runtime and runtime + report["constants"], held=held, variants=variants)
 
     def figure(self) -> str:
         """Returns the text of an SVG with the live bytes over the step, by class. It shows for the buffer under the pointer
@@ -140,6 +144,12 @@ class Memory:
         """Compares with what `lock` wrote, and returns a sentence that says how it differs. Raises a `remat.OverBudgetError`,
         which names tensors and their lines, if the step takes more than that and a `tolerance` (0.02: 2 %) on top."""
         return locks.check(path, ("step", name), self, tolerance)
+
+    def advise(self, compile: bool = False) -> Advice:
+        """Returns the changes that may lower the peak, ranked: a budget, a slowdown, policies, eager updates, micro-batches, tiles of a loss. A
+        change has a figure of how many bytes at the peak it is about; with `compile`, it is compiled, up to where its memory is
+        known, and has the figures that it leaves; those that change bits and leave no less are left out. No figure is an estimate."""
+        return advise(self, self.variants, compile)
 
     def _repr_html_(self) -> str:
         return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"

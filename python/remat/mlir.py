@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remat import _native
+from remat.advice import Variants
 from remat.arrays import Argument
 from remat.cache import folder
 from remat.cuda_libraries import name_libraries
@@ -56,10 +57,17 @@ def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """Options of a compilation, the text among them, and the learning rates that are functions of Python, by their names."""
+    """Options of a compilation, the text among them, and the learning rates that are functions of Python, by their names.
+    `arguments` are those of `make_request`."""
 
     options: Any
     rates: dict[str, Callable[[int], float]]
+    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def variants(self) -> Variants:
+        """The request with other arguments, for `Memory.advise`."""
+        return Variants(self.arguments, lambda **changes: measure(make_request(**(self.arguments | changes))).step)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,21 +220,19 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
-    request = _request(text, optimizer, policy, passes, eager, clip_global_norm, clip_eps, accumulate, seed, function, eval_function,
-                       threads, options, file_name, optimization_level, cache, check_nans, target, budget, budget_of, slowdown)
-    return Step(*compile_request(request))
+    return Step(*compile_request(make_request(**locals())))
 
 
 def compile_request(request: Request, states_of: Any = None) \
-        -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]]]:
+        -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]], Variants]:
     """Compiles, and returns the arguments of `Step`: the compiled module, warnings, a function that explains it, the pipeline,
-    and learning rates. With `states_of`, it has the parameters and states of that compiled module."""
+    learning rates, and what variants are compiled by. With `states_of`, it has the parameters and states of that compiled module."""
     options = request.options
     native, records, seconds = _watch(_native.compile, options, states_of)
     diagnostics = _finish(native, records)
     logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     warnings = [d for d in diagnostics if d.severity == "warning"]
-    return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values())
+    return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values()), request.variants
 
 
 def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any, *more: Any) \
@@ -255,7 +261,7 @@ def measure(request: Request) -> MemoryOfModel:
     arguments = [Argument(role, name, kind, tuple(shape), size) for role, name, kind, shape, size in report["arguments"]]
     step, evaluation = (name and Memory.from_report(report["memory"], name, held=list_held(arguments, parts))
                         for name, parts in ((report["step"], HELD_BY_STEP), (report["evaluation"], HELD_BY_EVALUATION)))
-    return MemoryOfModel(step, evaluation or None)
+    return MemoryOfModel(dataclasses.replace(step, variants=request.variants), evaluation or None)
 
 
 def memory(text: str | bytes, **arguments: Any) -> Memory:
@@ -271,7 +277,9 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
     unknown = sorted(set(arguments) - set(defaults))
     if unknown:
         raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(defaults)}")
-    return _request(text, evaluation=evaluation, **(defaults | arguments))
+    given = defaults | arguments
+    return dataclasses.replace(_request(text, evaluation=evaluation, **given),
+                               arguments={"text": text, "evaluation": evaluation} | given)
 
 
 def explain(text: str | bytes, **arguments: Any) -> str:

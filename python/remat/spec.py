@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From an export to a step: what it says of its arguments and results, as an option of `remat-import`."""
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from remat import mlir
+from remat.memory import Memory
 from remat.step import Shapes, Step
 
 AnyStep = TypeVar("AnyStep", bound=Step)
@@ -41,10 +43,10 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
     if "eval_function" in arguments:
         raise TypeError("eval_function names a function of a module in MLIR; this step has an argument of its own for that")
 
-    def request(text: str, passes: str, evaluated: Any = None) -> mlir.Request:
+    def request(text: str, passes: str, evaluated: Any = None, **changes: Any) -> mlir.Request:
         evaluation = evaluated and mlir.Evaluation(evaluated.text, f"{name}.eval.mlir", importing(evaluated))
         return mlir.make_request(text, passes=passes, function="loss", file_name=f"{name}.mlir", evaluation=evaluation,
-                                 **arguments)
+                                 **(arguments | changes))
 
     program = exported.text, importing(exported)  # what is kept, without arrays
 
@@ -59,8 +61,19 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
         again = evaluate_again(shapes)
         return Step(*mlir.compile_request(request(*program, again), native)).take_signs(exported, again)
 
-    step = make_step(*mlir.compile_request(request(*program, evaluated)), recompile if export_again else None,
-                     recompile_evaluation if evaluate_again else None)
+    def halve(**changes: Any) -> Memory:
+        """The memory of the step with these arguments for half of a micro-batch."""
+        assert export_again
+        parts = 2 * (arguments.get("accumulate") or 1)
+        if len({a.shape[:1] for a in step.data}) != 1 or not step.data[0].shape or step.data[0].shape[0] % parts:
+            raise ValueError(f"there is no half of the data: {', '.join(f'{a.name}: {a}' for a in step.data)}")
+        again = export_again(tuple((a.shape[0] // parts, *a.shape[1:]) for a in step.data))
+        return mlir.measure(request(again.text, importing(again), **changes)).step
+
+    *compiled, variants = mlir.compile_request(request(*program, evaluated))
+    if export_again:
+        variants = dataclasses.replace(variants, halve=halve)
+    step = make_step(*compiled, variants, recompile if export_again else None, recompile_evaluation if evaluate_again else None)
     step.take_signs(exported, evaluated)
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"} | (starts or {}), strict=False)
     return step

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from remat.advice import Variants
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
 from remat.files import replace, write_safetensors
@@ -62,13 +63,14 @@ class Step:
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
     def __init__(self, native: Any, warnings: Iterable[Diagnostic], explain: Callable[[], str], pipeline: str,
-                 rates: Iterable[Callable[[int], float]] = (), recompile: "Recompile | None" = None,
+                 rates: Iterable[Callable[[int], float]] = (), variants: Variants | None = None, recompile: "Recompile | None" = None,
                  recompile_evaluation: "Recompile | None" = None):
         self._native = native
         self._explain = explain
         self.warnings = tuple(warnings)
         self.pipeline = pipeline
         self._rates = tuple(rates)
+        self._variants = variants
         self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
         self._others: dict[Shapes, Step] = {}
         self._other_evaluations: dict[Shapes, Step] = {}
@@ -159,7 +161,7 @@ class Step:
     @functools.cached_property
     def memory(self) -> Memory:
         """The step's memory, by class."""
-        return self._read_memory(self._native.function, HELD_BY_STEP)
+        return dataclasses.replace(self._read_memory(self._native.function, HELD_BY_STEP), variants=self._variants)
 
     def _read_memory(self, function: str, parts: Mapping[str, str]) -> Memory:
         return Memory.from_report(self._native.memory_report, function, self._native.device_bytes[0],
