@@ -358,4 +358,20 @@ def test_what_cannot_be_kept_is_warned_of(model, message):
         remat.torch.train_step(model, F.mse_loss, batch(), optimizer=remat.SGD(0.1))
 
 
+@torch.library.custom_op("remat_test::rounded", mutates_args=())
+def rounded(x: torch.Tensor) -> torch.Tensor:
+    return torch.round(x * 4) / 4
+
+
+rounded.register_fake(torch.empty_like)
+rounded.register_autograd(lambda ctx, gradient: gradient, setup_context=lambda ctx, inputs, output: None)
+
+
+def test_an_operator_of_a_library_is_an_error_alone():
+    """Its derivative is registered, so that PyTorch applies a function of its own, of which nothing is said."""
+    with warnings.catch_warnings(record=True) as caught, pytest.raises(remat.ExportError, match="no lowering of .*rounded"):
+        remat.torch.train_step(Net(lambda m, x: rounded(x @ m.a)), F.mse_loss, batch(), optimizer=remat.SGD(0.1))
+    assert not [str(warning.message) for warning in caught if "is not kept" in str(warning.message)]
+
+
 CONSTANT = torch.arange(8.0)

@@ -223,6 +223,12 @@ class Application:
                 yield self.name + suffix, make_fx(compute, record_stack_traces=True)(*inputs), inputs
 
 
+def is_of_operator(kind: Any) -> bool:
+    """Returns true if PyTorch has made `kind` for an operator of `torch.library` with a derivative by hand: the operator stays
+    one, and has a decomposition or is an error."""
+    return bool(kind.__module__ == "torch._library.autograd")
+
+
 def place_of_call() -> str:
     """`model.py:12: ` where a function is applied."""
     frames = from_forward(traceback.extract_stack())
@@ -245,7 +251,7 @@ class Functions:
 
         def apply(kind: Any, *args: Any, **kwargs: Any) -> Any:
             inline = functools.partial(plain.__get__(None, kind), *args, **kwargs)
-            if kwargs or not self.is_tracing:
+            if kwargs or not self.is_tracing or is_of_operator(kind):
                 return inline()
             try:
                 return self.call(kind, args, inline)
