@@ -8,7 +8,7 @@ import bisect
 import html
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,12 @@ def save(figure: str, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if path.suffix.lower() != ".svg":
         raise ValueError(f"figures are SVG: the file must be called {path.stem}.svg, but got {path.name}")
-    replace(path, lambda temporary: Path(temporary).write_text(figure, encoding="utf-8"))
+    write(figure, path)
+
+
+def write(text: str, path: Path) -> None:
+    """Writes a file as a whole or not at all."""
+    replace(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
 
 
 def _escape(text: object) -> str:
@@ -148,12 +153,13 @@ def _describe(buffer: "LiveBuffer") -> str:
     return "\n".join(filter(None, [f"{buffer.part} {buffer.type}".strip(), f"{buffer.bytes:,} bytes", buffer.op, buffer.line]))
 
 
-def draw_memory(memory: "Memory") -> str:
-    """The figure of a `remat.Memory`: what is alive at each point of the step, a step of the curve where that changes."""
+def draw_memory(memory: "Memory", most: int = 0) -> str:
+    """The figure of a `remat.Memory`: what is alive at each point of the step, a step of the curve where that changes. The axis
+    has room for `most` bytes, so that several figures can have one scale."""
     fixed = [(name, getattr(memory, name.replace(" ", "_"))) for name in list(COLOURS)[:5]]
     columns = _columns(memory.buffers) if memory.buffers else [0]
     title = f"Memory of a step: {show_bytes(memory.peak)} ({memory.peak:,} bytes)"
-    parts, y = _axis_of_bytes(max(1, memory.peak) * 1.06, PLOT_WIDTH)
+    parts, y = _axis_of_bytes(max(1, memory.peak, most) * 1.06, PLOT_WIDTH)
 
     def x(column: float) -> float:
         return LEFT + PLOT_WIDTH * column / len(columns)
@@ -201,6 +207,45 @@ def draw_memory(memory: "Memory") -> str:
               _text(LEFT + PLOT_WIDTH, y(memory.peak) - 5, f"peak {show_bytes(memory.peak)}", "end")]
     parts += _legend(memory, fixed)
     return _document(title, BOTTOM + 36, parts)
+
+
+def draw_curves(memories: "Mapping[str, Memory]") -> str:
+    """The figure of several steps, by name: the bytes that are in use over each. Forwards end at the same place."""
+    parts, y = _axis_of_bytes(max(1, *(memory.peak for memory in memories.values())) * 1.06, PLOT_WIDTH)
+    columns = {name: _columns(memory.buffers) if memory.buffers else [0] for name, memory in memories.items()}
+    starts = {name: bisect.bisect_left(columns[name], memory.backward) for name, memory in memories.items()}
+    border = next((starts[name] / len(columns[name]) for name in memories if 0 < starts[name] < len(columns[name])), 0.5)
+    colours = list(COLOURS.values())[5:]
+    at, right = LEFT + PLOT_WIDTH + 24, WIDTH - 8
+    parts.append(_text(right, TOP + 8, "peak", "end", fill_opacity=0.8))
+    for i, (name, memory) in enumerate(memories.items()):
+        count, start = len(columns[name]), starts[name]
+
+        def x(column: int, count: int = count, start: int = start) -> float:
+            share = column / count if not 0 < start < count else border * column / start if column < start else \
+                border + (1 - border) * (column - start) / (count - start)
+            return LEFT + PLOT_WIDTH * share
+        colour = colours[i % len(colours)]
+        positions = [position for position, _ in memory.timeline]
+        fixed, path = memory.peak - memory.arena, ""
+        for column, position in enumerate(columns[name]):
+            index = bisect.bisect_right(positions, position) - 1
+            live = memory.timeline[index][1] if index >= 0 else 0
+            path += f"{'V' if path else f'M{x(0):.1f} '}{y(fixed + live):.1f}H{x(column + 1):.1f}"
+        title = f"<title>{_escape(name)}\npeak {memory.peak:,} bytes</title>"
+        parts += [f'<path fill="none" stroke="{colour}" stroke-width="2" d="{path}">{title}</path>',
+                  f'<line x1="{LEFT}" x2="{LEFT + PLOT_WIDTH}" y1="{y(memory.peak):.1f}" y2="{y(memory.peak):.1f}" '
+                  f'stroke="{colour}" stroke-dasharray="5 3"/>']
+        top = TOP + 20 + 22 * i
+        shown = name if len(name) <= 20 else name[:19] + "…"
+        parts += [f'<rect x="{at}" y="{top}" width="13" height="13" rx="2" fill="{colour}"/>', _text(at + 20, top + 11, shown),
+                  _text(right, top + 11, show_bytes(memory.peak), "end")]
+    middle = LEFT + PLOT_WIDTH * border
+    parts += [_line(middle, TOP, middle, BOTTOM + 22, stroke_opacity=0.5, stroke_dasharray="2 3"),
+              _text((LEFT + middle) / 2, BOTTOM + 18, "forward", "middle", fill_opacity=0.8),
+              _text((middle + LEFT + PLOT_WIDTH) / 2, BOTTOM + 18, "backward", "middle", fill_opacity=0.8),
+              _line(LEFT, BOTTOM, LEFT + PLOT_WIDTH, BOTTOM)]
+    return _document("Bytes in use over a step", max(BOTTOM + 36, TOP + 28 + 22 * len(memories)), parts)
 
 
 def _legend(memory: "Memory", fixed: list[tuple[str, int]]) -> list[str]:

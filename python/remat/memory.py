@@ -7,9 +7,10 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remat import figures, locks
+from remat import figures, locks, pages
 from remat.advice import Advice, Variants, advise, count_live
 
 if TYPE_CHECKING:
@@ -131,9 +132,21 @@ class Memory:
         which tensor it is, and the line of the model."""
         return figures.draw_memory(self)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the figure to a file, `memory.svg`."""
-        figures.save(self.figure(), path)
+    def save(self, path: str | os.PathLike[str], beside: "Mapping[str, Memory] | None" = None, name: str = "this step") -> None:
+        """Writes the figure to a file, `memory.svg`, or a page, `memory.html`, that has no scripts and needs no network. A page can
+        show other steps `beside` this one, such as those of several budgets, by name: their curves in one figure, the figures of all
+        in one scale, and a table."""
+        file = Path(path)
+        if file.suffix.lower() not in (".svg", ".html"):
+            raise ValueError(f"the file must be called {file.stem}.svg or {file.stem}.html, but got {file.name}")
+        if file.suffix.lower() == ".svg":
+            if beside:
+                raise ValueError(f"a figure has one step; several are a page: the file must be called {file.stem}.html")
+            figures.save(self.figure(), path)
+            return
+        if name in (beside or {}):
+            raise ValueError(f"two steps are called '{name}'")
+        figures.write(pages.draw({name: self, **(beside or {})}), file)
 
     def lock(self, path: str | os.PathLike[str], name: str = "step") -> None:
         """Writes the peak and its largest tensors to a text file, for `check` of a later version. The file may have entries of

@@ -174,5 +174,72 @@ def test_a_notebook_shows_the_figure_and_the_table(step, tmp_path):
     assert not re.search(r"<script|https?://(?!www\.w3\.org/2000/svg)|url\(|@import", shown)
     memory.save(tmp_path / "memory.svg")
     assert (tmp_path / "memory.svg").read_text(encoding="utf-8") == memory.figure()
-    with pytest.raises(ValueError, match="figures are SVG: the file must be called memory.svg, but got memory.png"):
+    with pytest.raises(ValueError, match="the file must be called memory.svg or memory.html, but got memory.png"):
         memory.save(tmp_path / "memory.png")
+
+
+# --- Pages ------------------------------------------------------------------------------------------
+
+
+def read_page(path):
+    """Returns the text of a page, and its figures."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"<script|<link|<img|https?://(?!www\.w3\.org/2000/svg)|url\(|@import|\bon\w+=", text)
+    return text, [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
+
+
+def test_a_page_of_one_step(step, tmp_path):
+    memory = step.memory
+    memory.save(tmp_path / "memory.html")
+    text, figures = read_page(tmp_path / "memory.html")
+    assert len(figures) == 1 and memory.figure().strip() in text
+    assert f"<tr><td>peak</td><td>{memory.peak:,}</td></tr>" in text and "runtime" not in text
+
+
+def test_steps_side_by_side(tmp_path):
+    saved, again = (remat.mlir.memory((ROOT / "examples" / "chargpt.mlir").read_text(), policy=policy) for policy in ("none", None))
+    names = {"a <b> & \"c\"": again, "a name of more than twenty letters": saved}
+    saved.save(tmp_path / "memory.html", names, name="all saved")
+    text, (curves, *figures) = read_page(tmp_path / "memory.html")
+    memories = {"all saved": saved} | names
+    assert f"<tr><td>peak</td>{''.join(f'<td>{m.peak:,}</td>' for m in memories.values())}</tr>" in text
+    assert "<th>a &lt;b&gt; &amp; &quot;c&quot;</th>" in text
+
+    most = max(saved.peak, again.peak)
+    pixel = most * 1.06 / PLOT_HEIGHT
+    paths = list(curves.iter(f"{SVG}path"))
+    border = {}
+    for path, (name, memory) in zip(paths, memories.items(), strict=True):
+        assert path.find(f"{SVG}title").text == f"{name}\npeak {memory.peak:,} bytes"
+        corners = outline(path.get("d"))
+        top = min(y for _, y in corners)
+        assert (BOTTOM - top) * pixel == pytest.approx(memory.peak - memory.arena + memory.live, abs=0.1 * pixel)
+        assert all(LEFT <= x <= LEFT + PLOT_WIDTH + 0.1 and TOP <= y <= BOTTOM for x, y in corners)
+        assert [x for x, _ in corners] == sorted(x for x, _ in corners)
+        # Where the backward begins, all curves have the same place: so many bytes are in use there.
+        border[name] = memory.peak - memory.arena + count_live(memory, memory.backward)
+    x = next(float(line.get("x1")) for line in curves.iter(f"{SVG}line") if line.get("stroke-dasharray") == "2 3")
+    for path, name in zip(paths, memories):
+        at = [y for (x0, _), (x1, y) in zip(outline(path.get("d")), outline(path.get("d"))[1:]) if x0 - 2 <= x <= x1 + 2]
+        assert any((BOTTOM - y) * pixel == pytest.approx(border[name], abs=pixel) for y in at), name
+
+    # The figures have one scale.
+    for figure, memory in zip(figures, memories.values(), strict=True):
+        top = min(y for path in figure.iter(f"{SVG}path") for _, y in outline(path.get("d")))
+        assert (BOTTOM - top) * pixel == pytest.approx(memory.peak - memory.arena + memory.live, abs=0.1 * pixel)
+
+
+def test_pages_of_what_has_no_buffers(tmp_path):
+    empty, small = make_memory([], parameters=64), make_memory([LiveBuffer(64, "gradient", "16xf32", "op", "", 0, 0)], runtime=100)
+    empty.save(tmp_path / "memory.html", {"small": small})
+    text, (curves, *_) = read_page(tmp_path / "memory.html")
+    assert len(list(curves.iter(f"{SVG}path"))) == 2 and "<td>runtime</td><td>0</td><td>100</td>" in text
+
+
+def test_pages_that_cannot_be(tmp_path):
+    memory = make_memory([], parameters=64)
+    with pytest.raises(ValueError, match="a figure has one step; several are a page: the file must be called memory.html"):
+        memory.save(tmp_path / "memory.svg", {"other": memory})
+    with pytest.raises(ValueError, match="two steps are called 'this step'"):
+        memory.save(tmp_path / "memory.html", {"this step": memory})
+    assert not list(tmp_path.iterdir())
