@@ -444,20 +444,87 @@ HIDDEN[3] = HIDDEN[7] = True  # rows without a key
 ATTENTIONS = {
     "plain": {}, "causal": {"is_causal": True}, "scaled": {"scale": 0.7}, "mask": {"attn_mask": ~HIDDEN},
     "masks": {"attn_mask": ~torch.stack([HIDDEN, HIDDEN.mT])[:, None]}, "added": {"attn_mask": torch.where(HIDDEN, -math.inf, 0.3)},
-    "grouped": {"enable_gqa": True}, "dropped": {"dropout_p": 0.2}, "einsum": {}}
+    "row": {"attn_mask": ~HIDDEN[5:6]}, "grouped": {"enable_gqa": True}, "grouped mask": {"enable_gqa": True, "attn_mask": ~HIDDEN},
+    "one batch": {}, "dropped": {"dropout_p": 0.2}, "dropped causal": {"dropout_p": 0.2, "is_causal": True}, "unlimited": {"scale": math.inf},
+    "einsum": {}}
 
 
 def attend(name, x):
     heads = x.view(2, 48, 4, 8).transpose(1, 2)
-    others = heads.flip(2)[:, :2] if name == "grouped" else heads.flip(2)
+    others = heads.flip(2)[:, :2] if "grouped" in name else heads.flip(2)[:1] if name == "one batch" else heads.flip(2)
     if name == "einsum":
         return torch.einsum("bhts,bhsd->bhtd", torch.einsum("bhtd,bhsd->bhts", heads, others).softmax(-1), others.sin())
     return F.scaled_dot_product_attention(heads, 0.8 * others, others.sin(), **ATTENTIONS[name])
 
 
-@pytest.mark.parametrize("name", ATTENTIONS.keys() - {"dropped"})
+@pytest.mark.parametrize("name", [name for name in ATTENTIONS if "dropped" not in name and name != "unlimited"])
 def test_attention(name):
     check_gradient((2, 48, 32), functools.partial(attend, name))
+
+
+def train_once(model, x):
+    """The loss and the gradients of a step, and those of PyTorch."""
+    loss = model(x)
+    loss.backward()
+    start = {name: p.detach().double().numpy() for name, p in model.named_parameters()}
+    step = remat.torch.train_step(model, None, (x,), optimizer=remat.SGD(1.0))
+    own = step(x), {name: start[name] - np.asarray(step.parameters[name], np.float64) for name in start}
+    return own, (loss.item(), {name: p.grad.double().numpy() for name, p in model.named_parameters()})
+
+
+class Wide(nn.Module):
+    """Attention in float64, with a bias that is learned and values of another size, of sequences without heads, and by a module with a
+    mask for each head and padding."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries, self.bias = nn.Linear(6, 18), nn.Parameter(torch.randn(7, 7).tril())
+        self.module = nn.MultiheadAttention(6, 2, batch_first=True, add_bias_kv=True)
+        self.double()
+
+    def forward(self, x):
+        q, k, v = self.queries(x).split((4, 4, 10), -1)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias)
+        mask, padding = torch.ones(6, 7, 7, dtype=torch.bool).triu(1), torch.arange(7) >= torch.tensor([[7], [5], [6]])
+        z, _ = self.module(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)
+        return (y ** 2).mean() + z.sin().mean()
+
+
+def test_attention_in_float64():
+    torch.manual_seed(0)
+    (loss, gradients), (their_loss, theirs) = train_once(Wide(), torch.randn(3, 7, 6, dtype=torch.float64))
+    np.testing.assert_allclose(loss, their_loss, 1e-6)  # a loss is reported in float32
+    for name, gradient in theirs.items():
+        np.testing.assert_allclose(gradients[name], gradient, 1e-10, 1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_is_exported_whole(name):
+    """One operation, unless a model writes its parts, or it has no such form."""
+    text = remat.export.from_torch(Scaled((2, 48, 32), functools.partial(attend, name)), {"x": torch.ones(2, 48, 32)}, check=False).text
+    is_whole = name not in ("einsum", "unlimited")
+    assert ("remat.attention" in text, "math.exp" in text) == (is_whole, not is_whole)
+
+
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(24))
+
+    def forward(self, x):
+        q, k, v = (x * self.scale.to(torch.bfloat16)).unflatten(-1, (3, -1)).unbind(-2)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).float().square().mean()
+
+
+def test_attention_in_bfloat16_has_sums_in_float32():
+    """Neither the step nor its residuals have heads in float32."""
+    x = torch.randn(2, 4, 64, 24).bfloat16()
+    module = Halves()
+    text = remat.export.from_torch(module, {"x": x}, check=False).text
+    assert f" : ({'tensor<2x4x64x8xbf16>, ' * 3}tensor<2x4x64x8xf32>, " in text
+    (loss, gradients), (their_loss, theirs) = train_once(module, x)
+    np.testing.assert_allclose(loss, their_loss, 2e-3)
+    np.testing.assert_allclose(gradients["scale"], theirs["scale"], 2e-2, 2e-4)
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)

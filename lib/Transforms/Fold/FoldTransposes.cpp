@@ -131,6 +131,30 @@ bool mlir::remat::readsInPlace(OpOperand &use, AffineMap map) {
 // Verbs
 //===----------------------------------------------------------------------===//
 
+std::optional<Read>
+mlir::remat::sliceBeforeTranspose(OpBuilder &builder,
+                                  tensor::ExtractSliceOp op) {
+  std::optional<Read> copied =
+      getCopied(op.getSource().getDefiningOp<LinalgOp>());
+  if (!copied || !copied->map.isPermutation() || op.getType().getRank() == 0)
+    return std::nullopt;
+  auto inSource = [&](ArrayRef<OpFoldResult> ofDims) {
+    return llvm::map_to_vector(
+        llvm::seq(copied->map.getNumResults()),
+        [&](unsigned dim) { return ofDims[copied->map.getDimPosition(dim)]; });
+  };
+  SmallVector<int64_t> order = getOrderInSlice(op, copied->map);
+  SmallVector<int64_t> shape(order.size());
+  for (auto [dim, number] : llvm::enumerate(order))
+    shape[number] = op.getType().getDimSize(dim);
+  auto slice = tensor::ExtractSliceOp::create(
+      builder, op.getLoc(), op.getType().clone(shape), copied->source,
+      inSource(op.getMixedOffsets()), inSource(op.getMixedSizes()),
+      inSource(op.getMixedStrides()));
+  return Read{slice, inversePermutation(
+                         AffineMap::getPermutationMap(order, op.getContext()))};
+}
+
 static linalg::GenericOp createProduct(PatternRewriter &rewriter, LinalgOp op,
                                        ValueRange inputs, Value init,
                                        ArrayRef<AffineMap> maps) {
@@ -183,20 +207,8 @@ struct FoldIntoSlice : OpRewritePattern<tensor::ExtractSliceOp> {
         getCopied(op.getSource().getDefiningOp<LinalgOp>());
     if (!copied || !readsInPlace(op.getSourceMutable(), copied->map))
       return failure();
-    auto inSource = [&](ArrayRef<OpFoldResult> ofDims) {
-      return llvm::map_to_vector(
-          llvm::seq(copied->map.getNumResults()), [&](unsigned dim) {
-            return ofDims[copied->map.getDimPosition(dim)];
-          });
-    };
+    Value slice = sliceBeforeTranspose(rewriter, op)->source;
     SmallVector<int64_t> order = getOrderInSlice(op, copied->map);
-    SmallVector<int64_t> shape(order.size());
-    for (auto [dim, number] : llvm::enumerate(order))
-      shape[number] = op.getType().getDimSize(dim);
-    auto slice = tensor::ExtractSliceOp::create(
-        rewriter, op.getLoc(), op.getType().clone(shape), copied->source,
-        inSource(op.getMixedOffsets()), inSource(op.getMixedSizes()),
-        inSource(op.getMixedStrides()));
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(rewriter, op.getLoc(), slice);
     Value empty = tensor::EmptyOp::create(

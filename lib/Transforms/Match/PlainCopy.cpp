@@ -154,7 +154,8 @@ PlainCopy::findOriginals(llvm::SetVector<Value> values) {
 void PlainCopy::transplant(Operation *op) {
   llvm::SetVector<Value> results(op->result_begin(), op->result_end());
   for (auto [plain, original] : findOriginals(std::move(results)))
-    transplant(plain, original);
+    if (!original.use_empty())
+      transplant(plain, original);
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #include "AttentionRaiser.h"
 
 #include "AttentionReshapes.h"
+#include "FoldIntoAttention.h"
 #include "ScoreBody.h"
 #include "remat/Transforms/Utils/Attributes.h"
 #include "remat/Transforms/Utils/ConvertElements.h"
@@ -64,28 +65,6 @@ static AffineMap replaceLoops(AffineMap map,
   return map.replaceDimsAndSymbols(dims, {}, numLoops, 0);
 }
 
-/// Returns true if each result of `map` is a dimension of its own, or the
-/// constant 0: unlike upstream's projected permutations, also where there are
-/// more results than dimensions.
-static bool isProjection(AffineMap map) {
-  llvm::SmallBitVector seen(map.getNumDims());
-  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return isa<AffineConstantExpr>(expr) &&
-             cast<AffineConstantExpr>(expr).getValue() == 0;
-    bool isNew = !seen.test(dim.getPosition());
-    seen.set(dim.getPosition());
-    return isNew;
-  });
-}
-
-/// Read before transpositions and broadcasts, where that says as much.
-static Read lookThrough(Read operand) {
-  Read read = lookThroughCopies(operand);
-  return isProjection(read.map) ? read : operand;
-}
-
 /// The loops of `op` as loops of the attention: those that index a value by
 /// `map`, of which dimension d is dimOf[d]; new ones for the rest, none for
 /// those of size 1.
@@ -125,21 +104,6 @@ static std::optional<Parts> findParts(LinalgOp product, OpOperand *operand) {
   return parts;
 }
 
-/// Returns true if all users of `value`, also through reshapes and
-/// transpositions, round it to `type`.
-static bool isOnlyRounded(Value value, Type type) {
-  return !value.use_empty() &&
-         llvm::all_of(value.getUsers(), [&](Operation *user) {
-           if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
-             return isOnlyRounded(user->getResult(0), type);
-           if (auto transpose = dyn_cast<linalg::TransposeOp>(user))
-             return transpose.getInput() == value &&
-                    isOnlyRounded(transpose->getResult(0), type);
-           return isRounding(user) &&
-                  getElementTypeOrSelf(user->getResult(0)) == type;
-         });
-}
-
 /// Returns true if all users of `op` are among `readers`.
 static bool isReadOnlyBy(Operation *op, ArrayRef<Operation *> readers) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -162,10 +126,8 @@ public:
 private:
   bool indexProducts(AffineMap scoreMap);
   std::optional<AffineMap> findReadMap(Value from, Operation *to);
-  Read simplify(Read operand);
   Value createEmpty(Type element, AffineMap map);
   void measureLoops();
-  AttentionOp foldTransposes(AttentionOp op);
 
   RewriterBase &rewriter;
   Parts parts;
@@ -205,35 +167,6 @@ std::optional<AffineMap> Raiser::findReadMap(Value from, Operation *to) {
   return std::nullopt;
 }
 
-/// Read before transpositions, and without dimensions that are held at 0.
-Read Raiser::simplify(Read operand) {
-  operand = lookThrough(operand);
-  auto type = cast<RankedTensorType>(operand.source.getType());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> results;
-  for (auto [size, expr] :
-       llvm::zip_equal(type.getShape(), operand.map.getResults()))
-    if (isa<AffineDimExpr>(expr)) {
-      shape.push_back(size);
-      results.push_back(expr);
-    }
-  if (results.size() == operand.map.getNumResults())
-    return operand;
-  rewriter.setInsertionPoint(parts.product);
-  SmallVector<OpFoldResult> lengths =
-      tensor::getMixedSizes(rewriter, loc, operand.source);
-  for (auto [length, expr] : llvm::zip_equal(lengths, operand.map.getResults()))
-    if (!isa<AffineDimExpr>(expr))
-      length = rewriter.getIndexAttr(1);
-  SmallVector<OpFoldResult> zeros(lengths.size(), rewriter.getIndexAttr(0)),
-      ones(lengths.size(), rewriter.getIndexAttr(1));
-  Value slice = tensor::ExtractSliceOp::create(
-      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
-      operand.source, zeros, lengths, ones);
-  return {slice, AffineMap::get(operand.map.getNumDims(), 0, results,
-                                rewriter.getContext())};
-}
-
 /// Numbers the loops of both products, the softmax's first.
 bool Raiser::indexProducts(AffineMap scoreMap) {
   auto type = cast<RankedTensorType>(parts.softmax.getInput().getType());
@@ -252,11 +185,11 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
     });
   };
   // Loops of the scores' product.
-  if (!isProjection(scoreMap))
+  if (!isProjectionWithZeros(scoreMap))
     return false;
   AffineMap init =
       parts.scores.getMatchingIndexingMap(parts.scores.getDpsInitOperand(0));
-  if (!isProjection(init))
+  if (!isProjectionWithZeros(init))
     return false;
   auto loopsOfScore = llvm::map_to_vector(
       scoreMap.getResults(), [&](AffineExpr expr) -> std::optional<unsigned> {
@@ -274,7 +207,7 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
     return false;
   AffineMap probabilities =
       read->compose(parts.product.getMatchingIndexingMap(parts.probabilities));
-  if (!isProjection(probabilities))
+  if (!isProjectionWithZeros(probabilities))
     return false;
   auto loops =
       numberLoops(parts.product, probabilities, loopOfDim, parts.numLoops);
@@ -302,7 +235,7 @@ bool Raiser::indexProducts(AffineMap scoreMap) {
       loops, parts.numLoops);
   bool allProjections = llvm::all_of(
       ArrayRef{parts.query.map, parts.key.map, parts.value.map, parts.result},
-      [](AffineMap map) { return isProjection(map); });
+      [](AffineMap map) { return isProjectionWithZeros(map); });
   auto usesDepth = [&](AffineMap map) {
     return llvm::all_of(
         llvm::seq(numScoreLoops, endOfDepth),
@@ -338,38 +271,6 @@ Value Raiser::createEmpty(Type element, AffineMap map) {
         return sizes[cast<AffineDimExpr>(expr).getPosition()];
       });
   return tensor::EmptyOp::create(rewriter, loc, dims, element);
-}
-
-/// A result that is only transposed is written in that order.
-AttentionOp Raiser::foldTransposes(AttentionOp op) {
-  Value result = op.getResults()[0];
-  while (result.hasOneUse()) {
-    auto user = dyn_cast<LinalgOp>(*result.user_begin());
-    std::optional<Read> copied = getCopied(user);
-    if (!copied || copied->source != result || !copied->map.isPermutation() ||
-        user->getBlock() != op->getBlock())
-      return op;
-    // Dimension i of the source is dimension copied->map(i) of the copy.
-    AffineMap map = inversePermutation(copied->map)
-                        .compose(op.getMap(op.getIndexingMaps().size() - 2));
-    SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
-    maps[maps.size() - 2] = AffineMapAttr::get(map);
-    rewriter.setInsertionPoint(op);
-    Value init = createEmpty(getElementTypeOrSelf(result), map);
-    auto folded = AttentionOp::create(
-        rewriter, op.getLoc(),
-        TypeRange{init.getType(), op.getResults()[1].getType()}, op.getQuery(),
-        op.getKey(), op.getValue(), op.getScoreOperands(), init, op.getLogSum(),
-        rewriter.getArrayAttr(maps));
-    rewriter.inlineRegionBefore(op.getBody(), folded.getBody(),
-                                folded.getBody().end());
-    copyAttributes(op, folded);
-    result = folded.getResults()[0];
-    rewriter.replaceOp(user, result);
-    rewriter.eraseOp(op);
-    op = folded;
-  }
-  return op;
 }
 
 std::optional<StringRef> Raiser::raise() {
@@ -409,10 +310,9 @@ std::optional<StringRef> Raiser::raise() {
   if (!isReadOnlyBy(parts.scores, inside))
     return "its scores or probabilities are used elsewhere, too";
 
-  parts.query = simplify(parts.query);
-  parts.key = simplify(parts.key);
-  parts.value = simplify(parts.value);
   rewriter.setInsertionPoint(parts.product);
+  for (Read *factor : {&parts.query, &parts.key, &parts.value})
+    *factor = readBeforeCopies(rewriter, loc, *factor);
   measureLoops();
   // Of dimensions of the softmax, over loops.
   SmallVector<AffineExpr> loopOfDim(scoreMap->getNumDims(),
@@ -471,7 +371,8 @@ std::optional<StringRef> Raiser::raise() {
         rewriter.eraseOp(std::exchange(part, nullptr));
         erased = true;
       }
-  raised = foldTransposes(op);
+  foldTransposesOfResult(rewriter, op);
+  raised = op;
   return std::nullopt;
 }
 

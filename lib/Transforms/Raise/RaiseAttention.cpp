@@ -8,6 +8,7 @@
 
 #include "AttentionRaiser.h"
 #include "AttentionReshapes.h"
+#include "FoldIntoAttention.h"
 #include "Patterns.h"
 #include "remat/Transforms/Fold/Patterns.h"
 #include "remat/Transforms/Match/PlainCopy.h"
@@ -33,14 +34,14 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-/// Returns true if `function` has a softmax, or may have one that only names or
-/// borders of regions hide.
-static bool mayHaveSoftmax(Operation *function) {
+/// Returns true if `function` has an attention or a softmax, or may have one
+/// that only names or borders of regions hide.
+static bool mayHaveAttention(Operation *function) {
   bool hasPowers = false, hasBorders = false, hasSoftmax = false;
   function->walk([&](Operation *op) {
     hasPowers |= isa<math::ExpOp>(op);
     hasBorders |= isa<NameOp, RegionOp>(op);
-    hasSoftmax |= isa<linalg::SoftmaxOp>(op);
+    hasSoftmax |= isa<linalg::SoftmaxOp, AttentionOp>(op);
   });
   return hasSoftmax || (hasPowers && hasBorders);
 }
@@ -63,13 +64,19 @@ static LogicalResult raiseIn(Operation *function, bool rounds) {
       failed(applyPatternsGreedily(plain.get(), std::move(reshapes), config)))
     return failure();
   SmallVector<LinalgOp> products;
-  plain.get()->walk([&](LinalgOp op) {
+  SmallVector<AttentionOp> exported, raised;
+  plain.get()->walk([&](Operation *op) {
     if (isFloatProduct(op))
-      products.push_back(op);
+      products.push_back(cast<LinalgOp>(op));
+    else if (auto attention = dyn_cast<AttentionOp>(op);
+             attention && attention.getResults()[1].use_empty())
+      exported.push_back(attention);
   });
-  SmallVector<AttentionOp> raised;
   for (LinalgOp product : products)
     if (AttentionOp op = raiseAttentionOf(rewriter, product, rounds))
+      raised.push_back(op);
+  for (AttentionOp attention : exported)
+    if (AttentionOp op = foldIntoAttention(rewriter, attention, rounds))
       raised.push_back(op);
   for (AttentionOp op : raised)
     plain.transplant(op);
@@ -87,10 +94,10 @@ struct RaiseAttentionPass
   void runOnOperation() override {
     SmallVector<Operation *> functions;
     getOperation()->walk([&](FunctionOpInterface function) {
-      if (mayHaveSoftmax(function))
+      if (mayHaveAttention(function))
         functions.push_back(function);
     });
-    // Of programs without a softmax nothing changes.
+    // Nothing else changes.
     if (functions.empty())
       return markAllAnalysesPreserved();
     for (Operation *function : functions)

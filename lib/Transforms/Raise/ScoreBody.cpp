@@ -45,8 +45,16 @@ AffineMap mlir::remat::invertProjection(AffineMap map) {
 ScoreBody::ScoreBody(OpBuilder &b, Location loc, Type scoreType,
                      Operation *product, AffineMap scoreMap,
                      linalg::SoftmaxOp softmax)
-    : builder(b.getContext()), loc(loc), rank(scoreMap.getNumDims()),
-      product(product), scoreMap(scoreMap), softmax(softmax), block(new Block) {
+    : ScoreBody(b, loc, scoreType, scoreMap.getNumDims(), softmax->getBlock()) {
+  this->product = product;
+  this->scoreMap = scoreMap;
+  this->softmax = softmax;
+}
+
+ScoreBody::ScoreBody(OpBuilder &b, Location loc, Type scoreType, unsigned rank,
+                     Block *around)
+    : builder(b.getContext()), loc(loc), rank(rank), around(around),
+      block(new Block) {
   for ([[maybe_unused]] unsigned dim : llvm::seq(rank))
     block->addArgument(builder.getIndexType(), loc);
   block->addArgument(scoreType, loc);
@@ -83,10 +91,12 @@ static bool appendElementSources(Value value, SmallVectorImpl<Value> &sources) {
 /// Returns true if elementwise kernels compute `value` from a result of
 /// `source`.
 bool ScoreBody::dependsOn(Value value, Operation *source) {
+  if (!source)
+    return false;
   DenseMap<Value, bool> &known = dependences[source];
   auto appendSources = [&](Value value, SmallVectorImpl<Value> &sources) {
     Operation *op = value.getDefiningOp();
-    if (op && op != source && op->getBlock() == softmax->getBlock())
+    if (op && op != source && op->getBlock() == around)
       appendElementSources(value, sources);
   };
   return evaluateOnce<bool>(value, known, appendSources, [&](Value value) {
@@ -171,7 +181,7 @@ FailureOr<Value> ScoreBody::read(Value tensor, AffineMap map) {
     matchPattern(tensor, m_Constant(&constant));
     value = Value(arith::ConstantOp::create(
         builder, loc, cast<TypedAttr>(constant.getSplatValue<Attribute>())));
-  } else if (tensor.getDefiningOp() == product) {
+  } else if (product && tensor.getDefiningOp() == product) {
     // Each score is read in its own place only.
     if (map != scoreMap)
       return failure();
@@ -280,6 +290,26 @@ FailureOr<Value> ScoreBody::buildModifiedScore() {
   if (failed(value))
     return failure();
   return convert(*value, block->getArgument(rank).getType());
+}
+
+FailureOr<SmallVector<Value>> ScoreBody::inlineBody(AttentionOp op,
+                                                    ArrayRef<AffineMap> maps) {
+  IRMapping mapping;
+  Block &body = op.getBody().front();
+  mapping.map(body.getArguments().take_front(rank + 1), block->getArguments());
+  for (auto [argument, operand, map] :
+       llvm::zip_equal(body.getArguments().drop_front(rank + 1),
+                       op.getScoreOperands(), maps)) {
+    FailureOr<Value> element = read(operand, map);
+    if (failed(element))
+      return failure();
+    mapping.map(argument, *element);
+  }
+  for (Operation &scalar : body.without_terminator())
+    builder.clone(scalar, mapping);
+  return llvm::map_to_vector(op.getYielded(), [&](Value value) {
+    return mapping.lookupOrDefault(value);
+  });
 }
 
 /// The factor after `scalar`, which reads a probability times `factor` (null:

@@ -9,6 +9,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_RAISE_SCOREBODY_H
 #define REMAT_LIB_TRANSFORMS_RAISE_SCOREBODY_H
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Match/Copies.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -30,6 +31,9 @@ public:
   /// `product` has the scores, which are all read by `scoreMap`.
   ScoreBody(OpBuilder &builder, Location loc, Type scoreType,
             Operation *product, AffineMap scoreMap, linalg::SoftmaxOp softmax);
+  /// For an attention in `around` that is there already.
+  ScoreBody(OpBuilder &builder, Location loc, Type scoreType, unsigned rank,
+            Block *around);
   ~ScoreBody();
 
   /// The number that the softmax reads, computed from the score.
@@ -37,6 +41,11 @@ public:
   /// Returns the factor of the probability in `probabilities`, which is
   /// computed from the softmax and read by `map`: null if that is 1.
   FailureOr<Value> buildFactor(Value probabilities, AffineMap map);
+
+  /// Returns what the body of `op` yields, whose operands of scores are read by
+  /// `maps`.
+  FailureOr<SmallVector<Value>> inlineBody(AttentionOp op,
+                                           ArrayRef<AffineMap> maps);
 
   /// Returns the body that yields these two, which its caller owns. Arguments:
   /// an index for each of the dimensions `kept` (others are of size 1), the
@@ -70,7 +79,9 @@ private:
   OpBuilder builder;
   Location loc;
   unsigned rank;
-  Operation *product;
+  /// Where the attention is.
+  Block *around;
+  Operation *product = nullptr;
   AffineMap scoreMap;
   linalg::SoftmaxOp softmax;
   Block *block;

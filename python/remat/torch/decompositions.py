@@ -20,7 +20,7 @@ aten = torch.ops.aten
 
 
 def view(x: Tensor, shape: list[int]) -> Tensor:
-    """Attention that is taken apart leaves its result with other strides than the operation had when the model was traced."""
+    """Attention leaves its result with other strides than the operation had when the model was traced."""
     return NotImplemented if x.is_contiguous() else x.clone(memory_format=torch.contiguous_format).view(shape)
 
 
@@ -536,36 +536,8 @@ def multinomial(weights: Tensor, count: int, replacement: bool = False, *, gener
     return NotImplemented if replacement else top_k(weights / -torch.log(torch.rand_like(weights)), count)[1]
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-              *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
-    """PyTorch's, whose rows without a key are 0: by a softmax in which such rows see all keys, which `remat-raise-attention` finds."""
-    kind = query.dtype
-    # Where PyTorch has a kernel for the CPU, which leaves heads side by side: views that the model makes of the result are of that.
-    is_fused = dropout_p == 0 and query.ndim == 4 and query.shape[-1] == value.shape[-1]
-    if enable_gqa:
-        key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
-    query, key, value = (x.to(torch.promote_types(kind, torch.float32)) for x in (query, key, value))
-    scores = (query @ key.mT) * (query.shape[-1] ** -0.5 if scale is None else scale)
-    shown = None
-    if is_causal:
-        scores = torch.where(torch.ones(scores.shape[-2:], dtype=torch.bool).tril(), scores, -math.inf)
-    elif attn_mask is not None and attn_mask.dtype == torch.bool:
-        shown = attn_mask.any(-1, keepdim=True)
-        scores = torch.where(attn_mask, scores, torch.where(shown, -math.inf, scores))
-    elif attn_mask is not None:
-        shown = (attn_mask > -math.inf).any(-1, keepdim=True)
-        scores = torch.where(shown, scores + attn_mask, scores)
-    weights = scores.softmax(-1)
-    if dropout_p > 0:
-        weights = torch.dropout(weights, dropout_p, True)
-    result = weights @ value
-    result = (result if shown is None else torch.where(shown, result, 0)).to(kind)
-    return result.transpose(1, 2).contiguous().transpose(1, 2) if is_fused else result
-
-
 TABLE = {
     aten.view.default: view,
-    aten.scaled_dot_product_attention.default: attention,
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
     aten.hypot.default: hypot,

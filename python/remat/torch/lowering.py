@@ -19,7 +19,7 @@ from torch_mlir.passmanager import PassManager
 
 from remat.errors import ExportError
 from remat.export.locations import describe_line, describe_location, find_in_trace, from_forward
-from remat.torch import (complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators, recurrent,
+from remat.torch import (attention, complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators, recurrent,
                          refused, resample, scatter, semantics, special, triangular, workarounds)
 from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
@@ -32,7 +32,7 @@ OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 PIPELINES = ("func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline{extra-library=}",
              "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}")
 # Operators of our own whose bodies are written when the pipelines have run.
-WRITTEN = grouped, recurrent, resample, scatter
+WRITTEN = attention, grouped, recurrent, resample, scatter
 CHECK = re.compile(r",\s*torch-verify-linalg-on-tensors-backend-contract(\{[^}]*\})?")
 
 
@@ -197,7 +197,7 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
         with traced_bodies():
             program = program.run_decompositions(fx.get_decomposition_table() | decompositions.TABLE | kinks.TABLE
                                                  | special.TABLE | triangular.TABLE | refused.TABLE
-                                                 | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table()
+                                                 | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table() | attention.TABLE
                                                  | workarounds.TABLE)
     except Exception as error:  # of any decomposition
         reason = str(error).partition("\n\nWhile executing")[0]  # a node of PyTorch's graph, and its own trace

@@ -49,13 +49,16 @@ def call(module: ir.Module, choose: Callable[[ir.Operation], str], operators: Co
 
 
 def add_calls(module: ir.Module, name: str) -> None:
-    """Makes each `torch.remat.NAME` a call of a function without a body, one for those of the same types and integers."""
+    """Makes each `torch.remat.NAME` a call of a function without a body, one for those of the same types and numbers."""
     names: dict[str, str] = {}
+
+    def write_number(value: ir.Value) -> str:
+        attribute = value.owner.attributes["value"]
+        return str(ir.IntegerAttr(attribute).value) if str(value.type) == "!torch.int" else ir.FloatAttr(attribute).value.hex()
 
     def choose(operator: ir.Operation) -> str:
         types = [value.type for value in find_tensors(operator)]
-        numbers = [str(ir.IntegerAttr(value.owner.attributes["value"]).value) for value in operator.operands
-                   if str(value.type) == "!torch.int"]
+        numbers = [write_number(value) for value in operator.operands if str(value.type) in ("!torch.int", "!torch.float")]
         key = str((types, numbers))
         if key not in names:
             names[key] = "_".join([f"remat.{name}", *numbers, str(len(names))])
@@ -68,12 +71,13 @@ def add_calls(module: ir.Module, name: str) -> None:
 
 
 def add_bodies(module: ir.Module, name: str, write: Callable[..., str]) -> None:
-    """Gives these functions their bodies, in linalg on tensors: what `write` makes of their names, types and integers."""
+    """Gives these functions their bodies, in linalg on tensors: what `write` makes of their names, types and numbers."""
     for function in find(module, "func.func"):
         symbol = function.attributes["sym_name"].value
         if not symbol.startswith(f"remat.{name}_"):
             continue
-        *numbers, _ = map(int, symbol.removeprefix(f"remat.{name}_").split("_"))
+        *texts, _ = symbol.removeprefix(f"remat.{name}_").split("_")
+        numbers = [float.fromhex(text) if "x" in text else int(text) for text in texts]
         inputs = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
         module.context.allow_unregistered_dialects = True
         with module.context, ir.Location.name(name):

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch_mlir import ir
 
+from remat.export import scalars
 from remat.torch import stops
 
 NAME = "recur"
@@ -144,15 +145,8 @@ TABLE = {aten.lstm.input: layers_of(LSTM), aten.gru.input: layers_of(GRU), aten.
          aten.rnn_relu.input: layers_of(RELU)}
 
 
-class Scalars:
-    """The lines of an elementwise operation's body."""
-
-    def __init__(self, kind: str):
-        self.kind, self.lines = kind, list[str]()
-
-    def add(self, operation: str, *operands: str, kind: str = "") -> str:
-        self.lines.append(f"%r{len(self.lines)} = {operation} {', '.join(operands)} : {kind or self.kind}")
-        return f"%r{len(self.lines) - 1}"
+class Scalars(scalars.Scalars):
+    """The lines of an elementwise operation's body; %one is there."""
 
     def sigmoid(self, value: str) -> str:
         power = self.add("math.exp", self.add("arith.negf", value))
@@ -192,11 +186,11 @@ class Body:
         like, other, row = self.shape(self.rows, width, kind=target), self.shape(self.rows, width, kind=source), self.shape(width)
         elements = [f"%a{n}" for n in range(len(inputs))] + [f"%b{n}" for n in range(len(vectors))]
         kinds = [source] * len(inputs) + [self.kind] * len(vectors)
-        scalars = Scalars(self.kind)
-        result = compute(scalars, *elements)
+        body = Scalars(self.kind)
+        result = compute(body, *elements)
         maps = ["affine_map<(i, j) -> (i, j)>"] * len(inputs) + ["affine_map<(i, j) -> (j)>"] * len(vectors) + ["affine_map<(i, j) -> (i, j)>"]
         arguments = [f"{element}: {kind}" for element, kind in zip(elements, kinds)] + [f"%o: {target}"]
-        lines = "\n  ".join(scalars.lines)
+        lines = "\n  ".join(body.lines)
         return self.add(f"""linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = ["parallel", "parallel"]}}
     ins({', '.join(inputs + vectors)} : {', '.join([other] * len(inputs) + [row] * len(vectors))})
     outs({self.empty(width, target)} : {like}) {{

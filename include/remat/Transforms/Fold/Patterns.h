@@ -3,9 +3,11 @@
 #ifndef REMAT_TRANSFORMS_FOLD_PATTERNS_H
 #define REMAT_TRANSFORMS_FOLD_PATTERNS_H
 
+#include "remat/Transforms/Match/Copies.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 namespace mlir {
-class AffineMap;
-class OpOperand;
 class RewritePatternSet;
 namespace remat {
 
@@ -17,6 +19,10 @@ void populateFoldTransposesPatterns(RewritePatternSet &patterns);
 /// Returns whether these make a product read the source of a copy by `map` in
 /// place of that copy, which is `use`.
 bool readsInPlace(OpOperand &use, AffineMap map);
+/// Returns the elements of `slice`, which is one of a transposed tensor, in a
+/// slice of the tensor that is transposed; nullopt if it is not.
+std::optional<Read> sliceBeforeTranspose(OpBuilder &builder,
+                                         tensor::ExtractSliceOp slice);
 
 } // namespace remat
 } // namespace mlir

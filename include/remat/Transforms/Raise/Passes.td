@@ -48,6 +48,12 @@ def RaiseAttentionPass : Pass<"remat-raise-attention"> {
     moved around them; query, key and value are read, and the result written,
     without transpositions.
 
+    A `remat.attention` that is there already, since a model had it as one
+    operation, gets the same operands and order of its result: it reads before
+    transpositions, slices of transposed tensors and copies of keys for the heads
+    that share them, computes masks and draws in its body, and with `rounded` its
+    result is.
+
     Scores are added up, and their softmax is computed, in f32 (f64 for operands of
     f64), also where the parts round in between to f16 or bf16. No other value
     changes but for the order of sums.
