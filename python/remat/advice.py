@@ -105,7 +105,7 @@ def _list_candidates(memory: "Memory", variants: Variants) -> Iterator[Candidate
     options, policy, is_trained_here = arguments["options"], arguments["policy"], arguments["optimizer"] is not None
     gradients, residuals = memory.gradients, memory.residuals
     if "budget=" not in options and "slowdown=" not in options:
-        budget = memory.peak - memory.runtime - int((1 - BUDGET) * memory.arena)
+        budget = memory.peak - int((1 - BUDGET) * memory.arena)
         yield (Change(f"budget={budget}", "residuals", residuals), variants.measure,
                {"budget": budget, "budget_of": "step", "slowdown": None})
         if arguments["slowdown"] is None:
@@ -154,6 +154,8 @@ def advise(memory: "Memory", variants: Variants | None, compiles: bool) -> Advic
     if compiles and variants is None:
         raise ValueError("these figures are not of a step of this process, so there is no model to compile; use step.memory or "
                          "remat.mlir.memory")
+    # Which is known when a step is on its device.
+    memory = dataclasses.replace(memory, runtime=0)
     candidates = list(_list_candidates(memory, variants)) if variants else []
     if compiles:
         changes = [_compile(candidate, memory) for candidate in candidates]

@@ -159,9 +159,10 @@ class Memory:
         return locks.check(path, ("step", name), self, tolerance)
 
     def advise(self, compile: bool = False) -> Advice:
-        """Returns the changes that may lower the peak, ranked: a budget, a slowdown, policies, eager updates, micro-batches, tiles of a loss. A
-        change has a figure of how many bytes at the peak it is about; with `compile`, it is compiled, up to where its memory is
-        known, and has the figures that it leaves; those that change bits and leave no less are left out. No figure is an estimate."""
+        """Returns the changes that may lower the peak, ranked: a budget, a slowdown, policies, eager updates, micro-batches, tiles of
+        a loss. A change has a figure of how many bytes at the peak it is about; with `compile`, it is compiled, up to where its memory
+        is known, and has the figures that it leaves; those that change bits and leave no less are left out. No figure is an estimate,
+        and memory that a GPU's runtime has for itself is in none."""
         return advise(self, self.variants, compile)
 
     def _repr_html_(self) -> str:

@@ -82,6 +82,18 @@ def test_dropout_statistics_and_evaluation():
     assert random and all(np.array_equal(step.state_dict()[name], host.state_dict()[name]) for name in random)
 
 
+def test_figures_without_a_device(tmp_path):
+    arguments = {"optimizer": remat.AdamW(0.01), "target": "cuda", "options": f"{OPTIONS} plan-visits=100000"}
+    step, memory = remat.mlir.train_step(mlp(), **arguments), remat.mlir.memory(mlp(), **arguments)
+    assert step.memory.runtime > 0 == memory.runtime and memory.peak == step.memory.peak - step.memory.runtime
+    # Without the memory of the runtime, which depends on the device.
+    memory.lock(tmp_path / "memory.lock")
+    assert step.memory.check(tmp_path / "memory.lock") == f"step takes {memory.peak:,} bytes, as {tmp_path / 'memory.lock'} says"
+    advice = step.memory.advise(compile=True)
+    assert advice.memory == memory and repr(advice).startswith(f"the peak is {memory.peak:,} bytes")
+    assert advice.changes and all(change.memory.runtime == 0 for change in advice.changes if change.memory)
+
+
 @needs_runner
 def test_memory_is_what_the_program_uses(tmp_path):
     step = remat.mlir.train_step(mlp(TRAIN), **CUDA)
