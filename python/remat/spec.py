@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from remat import mlir
+from remat.arrays import Argument
 from remat.memory import Memory
 from remat.step import Shapes, Step
 
@@ -61,19 +62,22 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
         again = evaluate_again(shapes)
         return Step(*mlir.compile_request(request(*program, again), native)).take_signs(exported, again)
 
-    def halve(**changes: Any) -> Memory:
-        """The memory of the step with these arguments for half of a micro-batch."""
-        assert export_again
-        parts = 2 * (arguments.get("accumulate") or 1)
-        if len({a.shape[:1] for a in step.data}) != 1 or not step.data[0].shape or step.data[0].shape[0] % parts:
-            raise ValueError(f"there is no half of the data: {', '.join(f'{a.name}: {a}' for a in step.data)}")
-        again = export_again(tuple((a.shape[0] // parts, *a.shape[1:]) for a in step.data))
-        return mlir.measure(request(again.text, importing(again), **changes)).step
-
-    *compiled, variants = mlir.compile_request(request(*program, evaluated))
+    native, *compiled, variants = mlir.compile_request(request(*program, evaluated))
     if export_again:
+        # Neither the step nor its memory is kept by what compiles variants.
+        data = [argument for argument in (Argument(*record) for record in native.arguments()) if argument.role == "data"]
+
+        def halve(**changes: Any) -> Memory:
+            """The memory of the step with these arguments for half of a micro-batch."""
+            parts = 2 * (arguments.get("accumulate") or 1)
+            if len({a.shape[:1] for a in data}) != 1 or not data[0].shape or data[0].shape[0] % parts:
+                raise ValueError(f"there is no half of the data: {', '.join(f'{a.name}: {a}' for a in data)}")
+            again = export_again(tuple((a.shape[0] // parts, *a.shape[1:]) for a in data))
+            return mlir.measure(request(again.text, importing(again), **changes)).step
+
         variants = dataclasses.replace(variants, halve=halve)
-    step = make_step(*compiled, variants, recompile if export_again else None, recompile_evaluation if evaluate_again else None)
+    step = make_step(native, *compiled, variants, recompile if export_again else None,
+                     recompile_evaluation if evaluate_again else None)
     step.take_signs(exported, evaluated)
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"} | (starts or {}), strict=False)
     return step

@@ -2,6 +2,7 @@
 """`step.memory.advise()`: changes that lower the peak, with the figures that they have when they are made."""
 import copy
 import pickle
+import weakref
 
 import pytest
 
@@ -165,5 +166,8 @@ def test_half_of_a_batch():
         halved = find(step.memory.advise(compile=True), f"accumulate={parts}, of half the batch")
         assert halved.memory == make(32, accumulate=parts).memory and halved.memory.data == step.memory.data
         assert halved.memory.peak < step.memory.peak and not halved.same_bits
+    memory, alive = step.memory, weakref.ref(step)
+    del step
+    assert alive() is None and find(memory.advise(compile=True), "accumulate=4").memory == halved.memory
     odd = find(make(63, dynamic=True).memory.advise(compile=True), "accumulate=2")
     assert odd.memory is None and odd.note.startswith("there is no half of the data: batch.0: float32[63, 8]")
