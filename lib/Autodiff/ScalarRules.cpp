@@ -1,10 +1,10 @@
 //===- ScalarRules.cpp - Derivatives of arith and math --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One formula for each scalar operation; `registerScalarRules` lists them. Where
-// a derivative can be written in terms of the operation's own result it is: the
-// result may be known already, and then the operands need not be. Kinks and
-// poles are those of JAX (docs/kinks.md).
+// One formula for each scalar operation; `registerScalarRules` lists them.
+// Where a derivative can be written in terms of the operation's own result it
+// is: the result may be known already, and then the operands need not be. Kinks
+// and poles are those of JAX (docs/kinks.md).
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"

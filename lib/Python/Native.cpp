@@ -5,6 +5,7 @@
 // arrays and messages are written in Python (python/remat).
 //===----------------------------------------------------------------------===//
 
+#include "remat-c/Dialects.h"
 #include "remat-c/Step.h"
 #include "remat-c/Toolkit.h"
 #include "remat-c/Version.h"
@@ -596,5 +597,10 @@ NB_MODULE(_native, m) {
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
   m.def("replace_file", replaceFile);
+  m.def("describe_dialects", [] {
+    std::string text;
+    rematDescribeDialects(append, &text);
+    return text;
+  });
   m.attr("version") = toString(rematGetVersion());
 }

@@ -20,11 +20,9 @@ if (_checkout / "lib" / "CAPI").is_dir():
     __path__.append(str(Path(os.environ.get("BUILD_DIR", _checkout / "build"), "python", "remat")))
 
 _HOMES = {
-    "optimizers": ["SGD", "Adam", "AdamW", "Lion", "LAMB", "Adafactor", "Custom", "Constant", "LinearWarmupCosine",
-                   "StepDecay", "Group"],
+    "optimizers": ["Custom", "Group"],
     "policies": ["layers", "whole", "scopes", "calls", "ops", "checkpoints", "Annotation", "Policy", "Operation",
-                 "nothing_saveable", "everything_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable",
-                 "offload_dots", "offload_names", "save_names", "save_all_but_names", "save_if", "every_k", "budget", "min_cut"],
+                 "save_names", "save_all_but_names", "save_if", "every_k", "budget"],
     "errors": ["CompileError", "Diagnostic", "ExportError", "OverBudgetError", "StepError"],
     "step": ["Step"],
     "memory": ["Memory"],
@@ -34,7 +32,8 @@ _HOMES = {
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("export", "jax", "mlir", "torch")
-__all__ = [*_SUBMODULES, *_home_of]
+# Modules with one more name for each policy, rule and schedule of the compiler, which is loaded for these.
+_DERIVED = ("policies", "optimizers")
 
 
 def __getattr__(name: str) -> Any:
@@ -44,8 +43,19 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("remat._native").version
     if name in _home_of:
         return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)
+    if name == "__all__":
+        return [*_SUBMODULES, *_home_of, *_list_derived()]
+    if not name.startswith("_"):
+        for home in _DERIVED:
+            module = importlib.import_module(f"remat.{home}")
+            if name in module.derived():
+                return getattr(module, name)
     raise AttributeError(f"module 'remat' has no attribute {name!r}")
 
 
+def _list_derived() -> list[str]:
+    return [name for home in _DERIVED for name in importlib.import_module(f"remat.{home}").derived()]
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Update rules and learning rates, as values.
 
-Each is the attribute of the same name in the `opt` dialect, whose formula and defaults are in docs/reference/OptDialect.md:
+Each is the attribute of the same name in the `opt` dialect, from which its class is made when it is used first; formula and
+defaults are in docs/reference/OptDialect.md:
 
+    >>> from remat import SGD
     >>> print(SGD(0.1, momentum=0.9, groups=[Group("*.bias", weight_decay=0.0)]))  # doctest: +NORMALIZE_WHITESPACE
     #opt.sgd<lr = 0.1, momentum = 0.9, dampening = 0.0, nesterov = false, weight_decay = 0.0>
       {groups = [#opt.group<"*.bias", weight_decay = 0.0>]}
@@ -15,6 +17,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from remat import dialects
 
 
 def number(value: float) -> str:
@@ -50,48 +54,28 @@ def _attribute(mnemonic: str, values: dict[str, Any]) -> str:
     return f"#opt.{mnemonic}<{', '.join(f'{name} = {text}' for name, text in values.items())}>"
 
 
+# A hyperparameter as in assembly, and its type in Python, for each kind of the dialect.
+_KINDS: dict[str, tuple[Callable[[Any], str], Any]] = {
+    "real": (number, float), "flag": (lambda value: str(bool(value)).lower(), bool),
+    "count": (lambda value: str(int(value)), int), "learning_rate": (_text, "Rate")}
+
+
+def _texts(instance: Any) -> dict[str, str]:
+    """Returns the hyperparameters of a class that `_make_class` has made, as in assembly."""
+    return {field.name: field.metadata["text"](getattr(instance, field.name))
+            for field in dataclasses.fields(instance) if "text" in field.metadata}
+
+
 class Schedule:
     """A learning rate that depends on the step, which counts from 0."""
 
+    _mnemonic = ""
+
+    def __str__(self) -> str:
+        return _attribute(self._mnemonic, _texts(self))
+
 
 Rate = float | str | Schedule | Callable[[int], float]
-
-
-@dataclasses.dataclass(frozen=True)
-class Constant(Schedule):
-    """The same learning rate at every step."""
-
-    value: float
-
-    def __str__(self) -> str:
-        return _attribute("constant", {"value": number(self.value)})
-
-
-@dataclasses.dataclass(frozen=True)
-class LinearWarmupCosine(Schedule):
-    """From 0 to `peak` within `warmup` steps, then down half a cosine to `floor` at step `total`."""
-
-    peak: float
-    warmup: int
-    total: int
-    floor: float = 0.0
-
-    def __str__(self) -> str:
-        return _attribute("linear_warmup_cosine", {"peak": number(self.peak), "warmup": str(int(self.warmup)),
-                                                   "total": str(int(self.total)), "floor": number(self.floor)})
-
-
-@dataclasses.dataclass(frozen=True)
-class StepDecay(Schedule):
-    """`initial * factor^(step // every)`."""
-
-    initial: float
-    factor: float
-    every: int
-
-    def __str__(self) -> str:
-        return _attribute("step_decay", {"initial": number(self.initial), "factor": number(self.factor),
-                                         "every": str(int(self.every))})
 
 
 class Group:
@@ -130,12 +114,10 @@ class Optimizer:
     clip_norm: float | None = None
 
     _mnemonic = ""
-    _shared = ("groups", "clip_value", "clip_norm")
 
     def attribute(self) -> str:
         """Returns the rule, as in assembly."""
-        values = {f.name: _text(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in self._shared}
-        return _attribute(self._mnemonic, values)
+        return _attribute(self._mnemonic, _texts(self))
 
     def clauses(self) -> str:
         """Returns the clauses of `opt.optimizer` that follow the rule: groups and clipping; may be empty."""
@@ -150,68 +132,37 @@ class Optimizer:
         return self.attribute() + (f" {{{clauses}}}" if clauses else "")
 
 
-@dataclasses.dataclass(frozen=True)
-class SGD(Optimizer):
-    """`torch.optim.SGD`."""
-
-    lr: Rate
-    momentum: float = 0.0
-    dampening: float = 0.0
-    nesterov: bool = False
-    weight_decay: float = 0.0
-    _mnemonic = "sgd"
+def __dir__() -> list[str]:
+    return sorted({*globals(), *derived()})
 
 
-@dataclasses.dataclass(frozen=True)
-class Adam(Optimizer):
-    """`torch.optim.Adam`; `weight_decay` is an L2 term of the gradient."""
-
-    lr: Rate
-    b1: float = 0.9
-    b2: float = 0.999
-    eps: float = 1e-8
-    weight_decay: float = 0.0
-    _mnemonic = "adam"
+def derived() -> list[str]:
+    """Returns the names of this module that are rules and schedules of the `opt` dialect."""
+    return [found["class"] for kind in ("rules", "schedules") for found in dialects.describe()[kind]]
 
 
-@dataclasses.dataclass(frozen=True)
-class AdamW(Adam):
-    """`torch.optim.AdamW` and `optax.adamw`."""
-
-    weight_decay: float = 0.01
-    _mnemonic = "adamw"
-
-
-@dataclasses.dataclass(frozen=True)
-class Lion(Optimizer):
-    """`optax.lion`."""
-
-    lr: Rate
-    b1: float = 0.9
-    b2: float = 0.99
-    weight_decay: float = 0.0
-    _mnemonic = "lion"
+def __getattr__(name: str) -> Any:
+    for kind, base in (("rules", Optimizer), ("schedules", Schedule)):
+        for found in [] if name.startswith("_") else dialects.describe()[kind]:
+            if found["class"] == name:
+                globals()[name] = _make_class(found, base)
+                return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@dataclasses.dataclass(frozen=True)
-class LAMB(Adam):
-    """`optax.lamb`."""
-
-    eps: float = 1e-6
-    _mnemonic = "lamb"
-
-
-@dataclasses.dataclass(frozen=True)
-class Adafactor(Optimizer):
-    """`torch.optim.Adafactor`."""
-
-    lr: Rate = 0.01
-    beta2_decay: float = -0.8
-    eps1: float = 2.0**-23
-    eps2: float = 1e-3
-    d: float = 1.0
-    weight_decay: float = 0.0
-    _mnemonic = "adafactor"
+def _make_class(described: dict[str, Any], base: type) -> type:
+    """Returns the dataclass of a rule or schedule: its fields are the hyperparameters."""
+    fields: list[Any] = []
+    for parameter in described["hyperparameters"]:
+        text, kind = _KINDS[parameter["kind"]]
+        field: Any = dataclasses.field(metadata={"text": text})
+        if "default" in parameter:
+            field.default = parameter["default"] if kind in (bool, int) else float(parameter["default"])
+        fields.append((parameter["name"], kind, field))
+    return dataclasses.make_dataclass(
+        described["class"], fields, bases=(base,), frozen=True,
+        namespace={"__doc__": f"#opt.{described['mnemonic']} (docs/reference/OptDialect.md).", "__module__": __name__,
+                   "_mnemonic": described["mnemonic"]})
 
 
 @dataclasses.dataclass(frozen=True)

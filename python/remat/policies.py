@@ -5,17 +5,21 @@ A selection takes parts of a plain model; a policy after it (`|`) says what thei
 policies in a row permit what any of them does, several selections are done one after the other, inner parts first. Together
 they are a pipeline for `remat-opt`:
 
+    >>> from remat import dots_saveable, everything_saveable
     >>> print(layers(every=2) | dots_saveable | save_names("attn_out"))
     remat-annotate{blocks every=2 policy={any_of<#remat.dots_saveable, #remat.save_only_names<"attn_out">>}}
     >>> print(ops("softmax") | everything_saveable | layers())
     remat-annotate{ops=softmax policy=everything_saveable},remat-annotate{blocks}
 
-A selection without a policy may save nothing. A policy alone is one for all regions that the model has.
+Policies of the `remat` dialect are names of this module that are made when they are used first. A selection without a policy
+may save nothing. A policy alone is one for all regions that the model has.
 """
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from remat import dialects
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +83,30 @@ class Policy:
         return f"<remat.Policy {self}>"
 
 
-nothing_saveable = Policy("nothing_saveable")
-everything_saveable = Policy("everything_saveable")
-dots_saveable = Policy("dots_saveable")
-dots_with_no_batch_dims_saveable = Policy("dots_with_no_batch_dims_saveable")
-offload_dots = Policy("offload_dots")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *derived()})
+
+
+def derived() -> list[str]:
+    """Returns the names of this module that are policies of the `remat` dialect: values, or functions of names. Those with other
+    parameters are written by hand."""
+    return [policy["mnemonic"] for policy in dialects.describe()["policies"] if policy["parameters"] != "other"]
+
+
+def __getattr__(name: str) -> Any:
+    for policy in [] if name.startswith("_") else dialects.describe()["policies"]:
+        if policy["mnemonic"] == name and policy["parameters"] in ("none", "names"):
+            globals()[name] = Policy(name) if policy["parameters"] == "none" else _names_policy(name)
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _names_policy(mnemonic: str) -> Callable[..., Policy]:
+    def policy(*names: str) -> Policy:
+        return _names(mnemonic, names)
+    policy.__name__ = policy.__qualname__ = mnemonic
+    policy.__doc__ = f"#remat.{mnemonic} of these names (docs/reference/RematDialect.md)."
+    return policy
 
 
 def _names(attribute: str, names: tuple[str, ...]) -> Policy:
@@ -102,17 +125,9 @@ def save_all_but_names(*names: str) -> Policy:
     return _names("save_anything_except_names", names)
 
 
-def offload_names(*names: str) -> Policy:
-    """As `save_names`, in host memory from forward to backward (on the CPU: saved)."""
-    return _names("offload_names", names)
-
-
 def every_k(k: int) -> Policy:
     """The results of every k-th region directly inside."""
     return Policy(f"every_k<{int(k)}>")
-
-
-min_cut = Policy("min_cut")
 
 
 def budget(size: int | str) -> Policy:

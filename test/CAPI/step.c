@@ -4,6 +4,7 @@
 |* Trains y = 2 x by gradient descent, and makes every kind of mistake. *|
 \*===------------------------------------------------------------------------===*/
 
+#include "remat-c/Dialects.h"
 #include "remat-c/Step.h"
 #include "remat-c/Version.h"
 
@@ -172,6 +173,13 @@ int main(void) {
   MlirStringRef version = rematGetVersion();
   printf("version %.*s\n", (int)version.length, version.data);
   // CHECK: version {{[0-9]+\.[0-9]+\.[0-9]+$}}
+  rematDescribeDialects(print, NULL);
+  // CHECK-NEXT: {"mnemonic":"nothing_saveable","parameters":"none"}
+  // CHECK-SAME: {"mnemonic":"save_only_names","parameters":"names"}
+  // CHECK-SAME: "rules":[{"class":"SGD",
+  // CHECK-SAME: {"kind":"learning_rate","name":"lr"}
+  // CHECK-SAME: {"default":0,"kind":"real","name":"momentum"}
+  // CHECK-SAME: "schedules":[{"class":"Constant",
   // CHECK: role 4, type 7, rank 1, 16 bytes, passed: x
   // CHECK-NEXT: role 4, type 7, rank 1, 16 bytes, passed: y
   // CHECK-NEXT: role 0, type 7, rank 0, 4 bytes, owned: w

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Policies as values: what they become, and that they save what they say."""
+import dataclasses
 import re
 import subprocess
 
@@ -121,6 +122,43 @@ def test_the_pipeline_is_one_for_the_tool(tmp_path):
     pipeline = step.pipeline.replace("remat-train{", f"remat-train{{report={report} ")
     subprocess.run(["remat-opt", model, f"--pass-pipeline={pipeline}", "-o", tmp_path / "program.mlir"], check=True)
     assert remat.Memory.from_report(report.read_text(), "step") == step.memory
+
+
+def test_the_package_has_all_policies_of_the_dialect():
+    """Those with other parameters than names are written by hand; `|` makes an `any_of`."""
+    with pytest.raises(remat.CompileError) as caught:
+        remat.mlir.train_step(mlp(), optimizer=remat.SGD(0.1), policy="dots")
+    listed = re.search(r"choose .*?(nothing_saveable, .*)", str(caught.value))[1].split("\n")[0].split(", ")
+    assert len(listed) > 8
+    for name in listed:
+        mnemonic = name.removesuffix("<...>")
+        if mnemonic != "any_of":
+            assert mnemonic in dir(remat) and mnemonic in remat.__all__
+        if mnemonic not in ("every_k", "budget", "any_of"):
+            policy = getattr(remat, mnemonic)
+            assert str(policy("a", "b") if name != mnemonic else policy) == name.replace("...", '"a", "b"')
+
+
+def test_the_package_has_all_rules_of_the_dialect():
+    """With their defaults: the compiler prints hyperparameters that differ from these. `Custom` is written by hand."""
+    def compiled(rule):
+        return subprocess.run(["remat-opt", "-"], input=f"opt.optimizer @o = {rule}", capture_output=True, text=True)
+
+    listed = re.search(r"expects an update rule, .*; rules are (.*)", compiled("1 : i32").stderr)[1].split(", ")
+    assert len(listed) > 5
+    classes = {str(kind): kind for kind in map(remat.optimizers.__getattr__, remat.optimizers.derived())}
+    rules = {kind._mnemonic: kind for kind in classes.values() if issubclass(kind, remat.optimizers.Optimizer)}
+    assert {f"#opt.{name}<...>" for name in rules} | {"#opt.custom<...>"} == set(listed)
+    for kind in classes.values():
+        required = [field.name for field in dataclasses.fields(kind)
+                    if field.default is dataclasses.MISSING and field.name not in ("groups", "clip_value", "clip_norm")]
+        value = kind(**{name: 2 for name in required})
+        rule = value if kind in rules.values() else remat.SGD(value)
+        printed = compiled(rule).stdout
+        mnemonic = f"#opt.{kind._mnemonic}<"
+        assert mnemonic in printed and kind.__name__ in dir(remat), printed
+        inside = printed.split(mnemonic)[1].split(">")[0]
+        assert [part.split(" = ")[0] for part in inside.split(", ") if part] == required
 
 
 def test_a_policy_alone_is_for_the_regions_of_the_model():

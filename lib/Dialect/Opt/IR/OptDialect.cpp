@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Nearest.h"
+#include "remat/Dialect/Opt/IR/Descriptions.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,6 +10,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/TypeName.h"
 
 using namespace mlir;
 using namespace mlir::opt;
@@ -32,6 +34,33 @@ void OptDialect::registerAttributes() {
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
       >();
+}
+
+template <typename Attr> using TableOf = decltype(Attr::getTable());
+
+/// Adds a description of each attribute that has a table of hyperparameters.
+template <typename... Attributes>
+static void describe(SmallVectorImpl<TableDescription> &found) {
+  auto add = [&](auto attribute) {
+    using Attr = decltype(attribute);
+    if constexpr (llvm::is_detected<TableOf, Attr>::value) {
+      StringRef name = llvm::getTypeName<Attr>().rsplit("::").second;
+      found.push_back(
+          {name.drop_back(StringRef("Attr").size()), Attr::getMnemonic(),
+           std::is_base_of_v<UpdateRuleAttrInterface::Trait<Attr>, Attr>,
+           Attr::getTable()});
+    }
+  };
+  (add(Attributes()), ...);
+}
+
+SmallVector<TableDescription> mlir::opt::describeTables() {
+  SmallVector<TableDescription> found;
+  describe<
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
+      >(found);
+  return found;
 }
 
 Attribute OptDialect::parseAttribute(DialectAsmParser &parser,

@@ -190,6 +190,35 @@ std::string mlir::remat::listPolicies() {
                         >("");
 }
 
+template <typename PolicyAttr>
+using NamesOf = decltype(std::declval<PolicyAttr>().getNames());
+
+/// Adds a description of each attribute that is a policy.
+template <typename... Attributes>
+static void describe(SmallVectorImpl<PolicyDescription> &found) {
+  using Parameters = PolicyDescription::Parameters;
+  auto add = [&](auto attribute) {
+    using Attr = decltype(attribute);
+    Parameters parameters = Parameters::Other;
+    if (std::is_same_v<typename Attr::ImplType, AttributeStorage>)
+      parameters = Parameters::None;
+    else if (llvm::is_detected<NamesOf, Attr>::value)
+      parameters = Parameters::Names;
+    if (std::is_base_of_v<PolicyAttrInterface::Trait<Attr>, Attr>)
+      found.push_back({Attr::getMnemonic(), parameters});
+  };
+  (add(Attributes()), ...);
+}
+
+SmallVector<PolicyDescription> mlir::remat::describePolicies() {
+  SmallVector<PolicyDescription> found;
+  describe<
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
+      >(found);
+  return found;
+}
+
 FailureOr<PolicyAttrInterface>
 mlir::remat::parsePolicy(Location loc, StringRef text, StringRef others) {
   std::string attribute = text.str();

@@ -107,7 +107,8 @@ def Opt_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
 
 /// Hyperparameters are written `name = value` in any order; those left out have
 /// their default, and the printed form leaves the defaults out. The dictionary
-/// holds all of them. The C++ class defines `getTable()`.
+/// holds all of them. The C++ class defines `getTable()`. In Python an attribute
+/// of this dialect is a class of the name `cppName`, with the same table.
 class Opt_Hyperparameters<Dialect dialect, string cppName, string ruleMnemonic,
                           string text, list<Trait> traits>
     : AttrDef<dialect, cppName, traits> {

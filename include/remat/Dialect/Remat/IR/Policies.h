@@ -31,6 +31,17 @@ bool isMadeBy(Value value, function_ref<bool(Operation *)> test);
 LogicalResult verifyPolicyNames(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<StringAttr> names);
 
+/// A policy, for front ends.
+struct PolicyDescription {
+  enum class Parameters { None, Names, Other };
+
+  StringRef mnemonic;
+  Parameters parameters;
+};
+
+/// Returns all policies of this dialect.
+SmallVector<PolicyDescription> describePolicies();
+
 /// Returns all policies of this dialect, for diagnostics, as options take them:
 /// "nothing_saveable, ..., any_of<...>".
 std::string listPolicies();
