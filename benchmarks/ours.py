@@ -16,13 +16,13 @@ from remat.testing import training  # noqa: E402  (needs the path above)
 POLICIES = {"none": "none", "full": "nothing_saveable", "dots": "dots_saveable"}
 
 
-def compile_program(workload, dims, policy, mode, folder):
-    """Returns the program's file, the memory report of its step, and seconds."""
+def compile_program(workload, dims, policy, mode, folder, options=""):
+    """Returns the program's file, the memory report of its step, and seconds. `options` are more of `remat-train`'s."""
     source, program, report = (Path(folder, name) for name in ("model.mlir", "program.mlir", "memory.json"))
     source.write_text(models.mlir(workload, dims))
     start = time.perf_counter()
     step = training.compile_model(source, program, report,
-                                  [f"--remat-train=policy={POLICIES[policy]} mode={mode} report={report}"])
+                                  [f"--remat-train=policy={POLICIES[policy]} mode={mode} report={report} {options}"])
     return program, step, time.perf_counter() - start
 
 

@@ -71,7 +71,7 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
            "`step`: everything that a step needs; `arena`: what it computes">,
     Option<"slowdown", "slowdown", "std::string", "\"\"",
            "how much more time may be spent for the fewest bytes, as a fraction of all of it">,
-    Option<"planVisits", "plan-visits", "uint64_t", "2000000000",
+    Option<"planVisits", "plan-visits", "uint64_t", "200000000",
            "how many nodes and values of schedules the search looks at">,
     Option<"target", "target", "std::string", "\"cpu\"", "what the program runs on">,
     Option<"threads", "threads", "uint64_t", "0",

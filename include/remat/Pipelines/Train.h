@@ -56,7 +56,7 @@ struct BudgetOptions : public virtual mlir::detail::PassOptions {
       *this, "plan-visits",
       llvm::cl::desc("how many nodes and values of schedules the search for a "
                      "budget looks at: with more, cheaper plans are found"),
-      llvm::cl::init(2'000'000'000)};
+      llvm::cl::init(200'000'000)};
 };
 
 struct ReportOptions : public virtual mlir::detail::PassOptions {
