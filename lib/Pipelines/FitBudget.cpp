@@ -217,7 +217,7 @@ FailureOr<StepGraph> FitBudgetPass::buildGraph(func::FuncOp function) {
 plan::RecomputeOptions FitBudgetPass::getSearch(bool keepsOrder) const {
   plan::RecomputeOptions options;
   options.maxVisits = int64_t(planVisits);
-  options.resolution = 0.05;
+  options.resolution = 0.02;
   options.keepsOrder = keepsOrder;
   return options;
 }
