@@ -37,7 +37,7 @@ func.func @transposed_heads(%q: tensor<2x5x4x8xf32>, %kv: tensor<2x7x6x8xf32>) -
 
 // -----
 
-// What a mask is computed from is read, not the mask.
+// The operands from which a mask is computed are read, not the mask.
 #md = affine_map<(m, n, d, v) -> (m, d)>
 #nd = affine_map<(m, n, d, v) -> (n, d)>
 #nv = affine_map<(m, n, d, v) -> (n, v)>
