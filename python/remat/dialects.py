@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the compiler's dialects define, for `remat.policies` and `remat.optimizers`, which make a Python name of each."""
+"""Definitions in the compiler's dialects, for `remat.policies` and `remat.optimizers`, which make a Python name of each."""
 import functools
 import json
 from typing import Any
