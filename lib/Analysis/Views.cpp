@@ -8,6 +8,7 @@
 #include "remat/Analysis/Views.h"
 
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,8 +22,7 @@ OpOperand *mlir::remat::getViewedOperand(Operation *op) {
     return &op->getOpOperand(0);
   auto copy = dyn_cast<linalg::LinalgOp>(op);
   if (!copy || !copy.hasPureTensorSemantics() || copy.getNumDpsInputs() != 1 ||
-      copy.getNumDpsInits() != 1 ||
-      copy.getNumParallelLoops() != copy.getNumLoops() ||
+      copy.getNumDpsInits() != 1 || !isParallel(op) ||
       !copy.getMatchingIndexingMap(copy.getDpsInitOperand(0)).isPermutation())
     return nullptr;
   Block *body = copy.getBlock();

@@ -9,6 +9,7 @@
 
 #include "AdjointKernel.h"
 #include "remat/Analysis/Activity.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -204,7 +205,7 @@ static LogicalResult buildStructuredVJP(linalg::LinalgOp op, VJPContext &vjp) {
   // With user-defined iteration orders, two iterations may never write the same
   // element in parallel; the verifier does not say so.
   for (unsigned i = 0, end = op.getNumDpsInits(); i < end; ++i)
-    if (isAccumulated(op, i) && op.getNumReductionLoops() == 0)
+    if (isAccumulated(op, i) && isParallel(op))
       return op.emitOpError("output #")
              << i << " is written by several parallel iterations; mark the "
              << "loops that its map omits as reductions";

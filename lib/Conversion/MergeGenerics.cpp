@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MergeGenerics.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
@@ -40,7 +41,7 @@ bool mlir::remat::iterateAlike(linalg::LinalgOp a, linalg::LinalgOp b) {
       a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
       getOutputMap(a) != getOutputMap(b))
     return false;
-  if (a.getNumReductionLoops() == 0)
+  if (isParallel(a))
     return true;
   return getReductionOrder(a) == getReductionOrder(b) &&
          a.getNumDpsInits() + b.getNumDpsInits() <= kMaxSums;
@@ -57,7 +58,7 @@ std::optional<unsigned> mlir::remat::findForwarded(linalg::LinalgOp first,
   for (OpOperand &init : first.getDpsInitsMutable()) {
     unsigned output = init.getOperandNumber() - first.getNumDpsInputs();
     bool isStoredAlong =
-        first.getNumReductionLoops() == 0 || llvm::is_contained(mapped, output);
+        isParallel(first) || llvm::is_contained(mapped, output);
     if (isStoredAlong && init.get() == input.get() &&
         first.getMatchingIndexingMap(&init) == map)
       return output;

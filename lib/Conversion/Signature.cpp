@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Signature.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 #include "mlir/IR/Matchers.h"
@@ -15,8 +16,7 @@ public:
   void add(Operation *op) {
     addPointer(op->getName());
     addPointer(op->getPropertiesAsAttribute());
-    if (auto linalg = dyn_cast<linalg::LinalgOp>(op);
-        linalg && linalg.getNumReductionLoops() > 0)
+    if (auto linalg = dyn_cast<linalg::LinalgOp>(op); linalg && !isParallel(op))
       signature.push_back(static_cast<uintptr_t>(getReductionOrder(linalg)));
     signature.push_back(op->getNumOperands());
     for (Value operand : op->getOperands())

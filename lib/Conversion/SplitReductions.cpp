@@ -17,6 +17,7 @@
 
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Conversion/Passes.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Utils/Attributes.h"
@@ -69,7 +70,7 @@ using Cuts = SmallVector<LoopChunks>;
 static Cuts planCuts(linalg::LinalgOp op, int64_t maxChain) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0 ||
+  if (!op.hasPureTensorSemantics() || isParallel(op) ||
       llvm::any_of(sizes, ShapedType::isDynamic) || isProduct(op) ||
       !hasResultOfItsOwn(op) || findCombiners(op).empty())
     return {};

@@ -9,6 +9,7 @@
 #include "CuDNNConvolution.h"
 
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/PackMemory/Workspace.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -133,7 +134,7 @@ static linalg::GenericOp findOnlyReader(linalg::TransposeOp transpose) {
     if (!kernel || (reader && reader != kernel) ||
         kernel->getBlock() != transpose->getBlock() ||
         !transpose->isBeforeInBlock(kernel) || !kernel.isDpsInput(&use) ||
-        kernel.getNumReductionLoops() > 0 ||
+        !isParallel(kernel) ||
         !kernel.getMatchingIndexingMap(&use).isPermutation())
       return {};
     reader = kernel;

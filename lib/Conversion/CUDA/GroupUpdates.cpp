@@ -11,6 +11,7 @@
 #include "../BufferParts.h"
 #include "remat/Analysis/OldValueReads.h"
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,8 +51,7 @@ static std::optional<int64_t> countInputBytes(linalg::LinalgOp op) {
 static bool isSmallUpdate(Operation *op) {
   auto update = dyn_cast<linalg::LinalgOp>(op);
   if (!update || !update.hasPureBufferSemantics() ||
-      llvm::none_of(update.getDpsInits(), isTrained) ||
-      update.getNumParallelLoops() != update.getNumLoops() ||
+      llvm::none_of(update.getDpsInits(), isTrained) || !isParallel(update) ||
       llvm::any_of(update.getStaticLoopRanges(), ShapedType::isDynamic))
     return false;
   std::optional<int64_t> bytes = countInputBytes(update);

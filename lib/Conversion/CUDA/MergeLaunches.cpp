@@ -14,6 +14,7 @@
 #include "../Products.h"
 #include "../ReductionLanes.h"
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -68,7 +69,7 @@ static bool isCandidate(Operation *op) {
       !llvm::all_of(linalg.getIndexingMapsArray(), keepsOrder) ||
       !llvm::all_of(op->getOperands(), isStrided) || !writesApart(linalg))
     return false;
-  if (linalg.getNumReductionLoops() == 0)
+  if (isParallel(linalg))
     return true;
   // Lanes, on both sides of the merge.
   return !isProduct(linalg) && !findCombinersBesideMapped(linalg).empty();
@@ -82,7 +83,7 @@ static constexpr int64_t kManyThreads = int64_t(1) << 16;
 
 /// Returns true if the lanes of `sum` may do the work of `map` by elements.
 static bool canStoreInLanes(linalg::LinalgOp map, linalg::LinalgOp sum) {
-  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0)
+  if (!isParallel(map) || isParallel(sum))
     return false;
   int64_t elements = 1, results = 1;
   for (auto [size, kind] : llvm::zip_equal(sum.getStaticLoopRanges(),
@@ -111,7 +112,7 @@ static bool canShareKernel(linalg::LinalgOp a, linalg::LinalgOp b) {
 /// `remat-split-reductions` has made some.
 static std::optional<SmallVector<ReassociationIndices>>
 findCuts(linalg::LinalgOp map, linalg::LinalgOp sum) {
-  if (map.getNumReductionLoops() > 0 || sum.getNumReductionLoops() == 0 ||
+  if (!isParallel(map) || isParallel(sum) ||
       map.getNumLoops() >= sum.getNumLoops() || map.hasIndexSemantics() ||
       !llvm::all_of(map.getIndexingMapsArray(),
                     [](AffineMap m) { return m.isProjectedPermutation(); }))
@@ -405,7 +406,7 @@ private:
     OpBuilder builder(second);
     linalg::LinalgOp merged = mergeGenerics(builder, first, second);
     if (isCandidate(merged) &&
-        (merged.getNumReductionLoops() == 0 ||
+        (isParallel(merged) ||
          getReductionOrder(merged) == getReductionOrder(second)))
       return merged;
     merged->erase();

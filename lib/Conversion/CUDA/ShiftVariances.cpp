@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/CUDA/Passes.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Detach/Variance.h"
 
 #include "remat/Analysis/EqualValues.h"
@@ -49,10 +50,8 @@ static constexpr double kMinCount = 1024;
 /// of it is not.
 static bool isStored(Value x) {
   while (Operation *op = x.getDefiningOp()) {
-    if (!isTensorReshape(op)) {
-      auto kernel = dyn_cast<LinalgOp>(op);
-      return !kernel || kernel.getNumReductionLoops() > 0;
-    }
+    if (!isTensorReshape(op))
+      return !isParallel(op);
     x = lookThroughBorders(op->getOperand(0));
   }
   return true;

@@ -11,6 +11,7 @@
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/Views.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -66,8 +67,7 @@ bool Origins::isUniform(Operation *op) const {
   if (isa<tensor::EmptyOp>(op))
     return true;
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured || !structured.hasPureTensorSemantics() ||
-      structured.getNumParallelLoops() != structured.getNumLoops() ||
+  if (!isParallel(op) || !structured.hasPureTensorSemantics() ||
       structured.hasIndexSemantics() || !isMemoryEffectFree(op))
     return false;
   bool isOfUniform = true;

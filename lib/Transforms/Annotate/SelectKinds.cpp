@@ -8,6 +8,7 @@
 
 #include "Origins.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,30 +25,23 @@ using namespace mlir::remat;
 // Single operations
 //===----------------------------------------------------------------------===//
 
-static bool isElementwise(Operation *op) {
+/// Returns true if `op` is what `ops=elementwise` selects.
+static bool isElementwiseKind(Operation *op) {
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return structured.hasPureTensorSemantics() && !isDot(op) &&
-           !isa<linalg::FillOp, linalg::TransposeOp>(op) &&
-           structured.getNumParallelLoops() == structured.getNumLoops() &&
-           !op->walk([](tensor::ExtractOp) {
-                return WalkResult::interrupt();
-              }).wasInterrupted();
-  return op->getNumResults() != 0 &&
-         OpTrait::hasElementwiseMappableTraits(op) &&
-         isa<RankedTensorType>(op->getResult(0).getType());
+           !isa<linalg::FillOp, linalg::TransposeOp>(op) && isParallel(op) &&
+           !extractsElements(op);
+  return isElementwiseOnTensors(op);
 }
 
 static bool isReduction(Operation *op) {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   return structured && structured.hasPureTensorSemantics() && !isDot(op) &&
-         structured.getNumReductionLoops() != 0;
+         !isParallel(op);
 }
 
 static bool isGather(Operation *op) {
-  return isa<tensor::GatherOp>(op) ||
-         (isa<linalg::LinalgOp>(op) && op->walk([](tensor::ExtractOp) {
-                                           return WalkResult::interrupt();
-                                         }).wasInterrupted());
+  return isa<tensor::GatherOp>(op) || extractsElements(op);
 }
 
 static bool isView(Operation *op) {
@@ -92,7 +86,7 @@ static SmallVector<Operation *> findCombinations(Value value,
   while (!worklist.empty()) {
     Value next = worklist.pop_back_val();
     for (Operation *user : next.getUsers()) {
-      if (!isElementwise(user) && !isView(user))
+      if (!isElementwiseKind(user) && !isView(user))
         continue;
       auto dps = dyn_cast<DestinationStyleOpInterface>(user);
       if (dps && llvm::none_of(dps.getDpsInputs(),
@@ -150,7 +144,7 @@ static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
 /// subtraction; `value` itself if there was none.
 static Value findShifted(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isElementwise(op) || !computes<arith::SubFOp>(op))
+  if (!op || !isElementwiseKind(op) || !computes<arith::SubFOp>(op))
     return value;
   // The minuend: the operand that is as big as the result.
   for (Value operand : op->getOperands())
@@ -166,7 +160,7 @@ static void findSoftmax(Operation *op, const Origins &origins,
     members.push_back(op);
     return;
   }
-  if (!isElementwise(op) || !computes<math::ExpOp, math::Exp2Op>(op))
+  if (!isElementwiseKind(op) || !computes<math::ExpOp, math::Exp2Op>(op))
     return;
   for (Operation *sum : op->getResult(0).getUsers()) {
     if (!isReduction(sum) || !computes<arith::AddFOp>(sum))
@@ -181,7 +175,7 @@ static void findSoftmax(Operation *op, const Origins &origins,
 /// From x to x * rsqrt(statistic of x), or (x - mean) * rsqrt(...).
 static void findNorm(Operation *op, const Origins &origins,
                      SmallVectorImpl<Operation *> &members) {
-  if (!isElementwise(op) || !computes<math::RsqrtOp, math::SqrtOp>(op))
+  if (!isElementwiseKind(op) || !computes<math::RsqrtOp, math::SqrtOp>(op))
     return;
   for (Operation *end : findCombinations(op->getResult(0), origins))
     for (Value operand : end->getOperands()) {
@@ -217,7 +211,7 @@ mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
     else if (kind == "dot")
       is = isDot;
     else if (kind == "elementwise")
-      is = isElementwise;
+      is = isElementwiseKind;
     else if (kind == "reduction")
       is = isReduction;
     else if (kind == "gather")

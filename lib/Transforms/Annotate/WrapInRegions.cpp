@@ -8,6 +8,7 @@
 #include "Origins.h"
 
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 
@@ -71,8 +72,7 @@ private:
 static bool contributesElementwise(OpOperand &use) {
   Operation *user = use.getOwner();
   if (auto op = dyn_cast<linalg::LinalgOp>(user))
-    return op.getNumLoops() == op.getNumParallelLoops() &&
-           op.getMatchingIndexingMap(&use).isPermutation();
+    return isParallel(op) && op.getMatchingIndexingMap(&use).isPermutation();
   return user->hasTrait<OpTrait::Elementwise>();
 }
 

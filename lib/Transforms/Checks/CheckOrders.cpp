@@ -5,6 +5,7 @@
 // only; here it is found under every one.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 #include "remat/Transforms/Checks/Passes.h"
 
@@ -14,12 +15,13 @@ namespace mlir::remat {
 } // namespace mlir::remat
 
 using namespace mlir;
+using namespace mlir::remat;
 
 namespace {
 struct CheckOrdersPass : remat::impl::CheckOrdersPassBase<CheckOrdersPass> {
   void runOnOperation() override {
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (op.getNumReductionLoops() == 0 || remat::hasFixedOrder(op))
+      if (isParallel(op) || remat::hasFixedOrder(op))
         return;
       op->emitOpError("has reduction loops, but no remat.order; the pass that "
                       "replaced the operation must keep the attribute");

@@ -9,6 +9,7 @@
 
 #include "Concatenation.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Utils/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,8 +58,7 @@ static Value getPart(Value value, unsigned dim, int64_t start,
 bool remat::raiseConcatenation(RewriterBase &rewriter, GenericOp op) {
   if (op.getNumDpsInputs() != 0 || op.getNumResults() != 1 ||
       !op.hasPureTensorSemantics() || !isMemoryEffectFree(op) ||
-      op.getNumParallelLoops() != op.getNumLoops() ||
-      !op.getIndexingMapsArray().front().isIdentity())
+      !isParallel(op) || !op.getIndexingMapsArray().front().isIdentity())
     return false;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Value element = op.getBlock()->getTerminator()->getOperand(0);

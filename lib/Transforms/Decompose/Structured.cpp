@@ -9,6 +9,7 @@
 #include "remat/Transforms/Decompose/Structured.h"
 
 #include "Concatenation.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Decompose/DecomposableOpInterface.h"
 
@@ -21,24 +22,11 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Returns true if `op` is an operation of arith, math or complex on tensors of
-/// one shape, and perhaps scalars. Operations of other dialects may have
-/// derivatives on tensors.
-static bool isElementwiseOnTensors(Operation *op) {
+Operation *mlir::remat::replaceElementwiseByLinalg(Operation *op) {
+  // Operations of other dialects may have derivatives on tensors.
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect,
                        complex::ComplexDialect>(op->getDialect()) ||
-      !OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() == 0)
-    return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  return type && llvm::all_of(op->getOperandTypes(), [&](Type operand) {
-           auto tensor = dyn_cast<RankedTensorType>(operand);
-           return tensor ? tensor.getRank() == type.getRank()
-                         : operand.isIntOrIndexOrFloat();
-         });
-}
-
-Operation *mlir::remat::replaceElementwiseByLinalg(Operation *op) {
-  if (!isElementwiseOnTensors(op))
+      !isElementwiseOnTensors(op))
     return nullptr;
   OpBuilder builder(op);
   Location loc = op->getLoc();

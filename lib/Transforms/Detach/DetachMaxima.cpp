@@ -7,6 +7,7 @@
 // cancel, and locate the maximum once more for it.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Detach/Maxima.h"
 #include "remat/Transforms/Detach/Passes.h"
 #include "remat/Transforms/Match/Copies.h"
@@ -347,7 +348,7 @@ bool ShiftAnalysis::followKernel(LinalgOp op) {
   if (!loops)
     return false;
 
-  bool reduces = op.getNumReductionLoops() != 0;
+  bool reduces = !isParallel(op);
   for (auto [number, result] : llvm::enumerate(op->getResults())) {
     OpOperand *init = op.getDpsInitOperand(number);
     Value yielded = body->getTerminator()->getOperand(number);
@@ -409,7 +410,7 @@ bool ShiftAnalysis::followRegion(RegionOp op) {
 /// Returns the results of `op` that are maxima along some dimensions.
 static SmallVector<Value> getMaxima(LinalgOp op) {
   SmallVector<Value> maxima;
-  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0)
+  if (!op.hasPureTensorSemantics() || isParallel(op))
     return maxima;
   for (OpOperand &init : op.getDpsInitsMutable()) {
     Value result = op.getTiedOpResult(&init);

@@ -6,6 +6,7 @@
 
 #include "remat/Analysis/EqualValues.h"
 #include "remat/Analysis/Views.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,8 +56,7 @@ static std::optional<Sum> getSum(LinalgOp op, unsigned result) {
   Value yielded = op.getBlock()->getTerminator()->getOperand(result);
   auto add = yielded.getDefiningOp<arith::AddFOp>();
   Value sum = op.getMatchingBlockArgument(op.getDpsInitOperand(result));
-  if (!op.hasPureTensorSemantics() || !add ||
-      op.getNumParallelLoops() == op.getNumLoops() ||
+  if (!op.hasPureTensorSemantics() || !add || isParallel(op) ||
       (add.getLhs() == sum) == (add.getRhs() == sum) || !sum.hasOneUse() ||
       !add->hasOneUse())
     return std::nullopt;
@@ -111,8 +111,7 @@ static Read getRead(const Scalar &scalar, OpOperand *input, Path *path) {
 /// Returns the scalar that an elementwise kernel yields for `read`, or nullopt.
 static std::optional<Scalar> getYielded(const Read &read) {
   auto kernel = read.source.getDefiningOp<LinalgOp>();
-  if (!kernel || !kernel.hasPureTensorSemantics() ||
-      kernel.getNumParallelLoops() != kernel.getNumLoops())
+  if (!isParallel(kernel) || !kernel.hasPureTensorSemantics())
     return std::nullopt;
   unsigned number = cast<OpResult>(read.source).getResultNumber();
   AffineMap map =

@@ -8,18 +8,21 @@
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Utils/Attributes.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Utils/Attributes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::linalg;
+using namespace mlir::remat;
 
 //===----------------------------------------------------------------------===//
 // Questions
@@ -33,15 +36,11 @@ static bool selectsLoops(AffineMap map) {
          });
 }
 
-static bool isAllParallel(LinalgOp op) {
-  return op.getNumParallelLoops() == op.getNumLoops();
-}
-
 bool remat::isLibraryKernel(LinalgOp op) {
   if (op->hasAttr("remat.conv"))
     return true;
   // Neither adds anything up, as most operations do not.
-  if (isAllParallel(op))
+  if (isParallel(op))
     return false;
   if (isaConvolutionOpInterface(op))
     return true;
@@ -83,13 +82,9 @@ bool remat::isCheap(LinalgOp op) {
 }
 
 bool remat::isFusableProducer(LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || !isAllParallel(op) ||
-      isLibraryKernel(op) || op->getNumResults() == 0)
+  if (!isElementwiseKernel(op) || isLibraryKernel(op) ||
+      op->getNumResults() == 0)
     return false;
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (op.payloadUsesValueFromOperand(&init) ||
-        !op.getMatchingIndexingMap(&init).isPermutation())
-      return false;
   for (OpOperand *input : op.getDpsInputOperands())
     if (!selectsLoops(op.getMatchingIndexingMap(input)))
       return false;
@@ -103,7 +98,7 @@ bool remat::isFusableConsumer(LinalgOp op) {
   if (!op.hasPureTensorSemantics() || isLibraryKernel(op) ||
       op->getNumResults() == 0)
     return false;
-  if (!isAllParallel(op) && !isa<GenericOp, ReduceOp>(op))
+  if (!isParallel(op) && !isa<GenericOp, ReduceOp>(op))
     return false;
   return llvm::all_of(op.getIndexingMapsArray(), selectsLoops);
 }
@@ -145,7 +140,7 @@ static bool haveInvertibleMaps(ArrayRef<AffineMap> maps, unsigned numLoops) {
 /// it, and add in another order than the reduction does.
 static bool wouldBecomeLibraryKernel(LinalgOp producer, LinalgOp consumer,
                                      ArrayRef<AffineMap> inputs) {
-  if (isAllParallel(consumer) || inputs.size() != 2)
+  if (isParallel(consumer) || inputs.size() != 2)
     return false;
   unsigned numProducts = 0, numSums = 0, numOthers = 0;
   for (LinalgOp op : {producer, consumer})
@@ -218,7 +213,7 @@ std::optional<AffineMap> remat::getOnlyLoopMap(LinalgOp producer,
 
 bool remat::haveSameIterationSpace(LinalgOp producer, LinalgOp consumer) {
   std::optional<AffineMap> loopMap = getOnlyLoopMap(producer, consumer);
-  return isAllParallel(consumer) && loopMap && loopMap->isPermutation();
+  return isParallel(consumer) && loopMap && loopMap->isPermutation();
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 // and fusion before it moves it there.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -50,8 +51,8 @@ bool mlir::remat::readsOneFullTensor(LinalgOp op) {
 }
 
 bool mlir::remat::onlyWidens(LinalgOp consumer) {
-  return consumer.getNumLoops() == consumer.getNumParallelLoops() &&
-         isCheap(consumer) && readsOneFullTensor(consumer) &&
+  return isParallel(consumer) && isCheap(consumer) &&
+         readsOneFullTensor(consumer) &&
          llvm::all_of(consumer.getDpsInits(), [&](Value init) {
            std::optional<unsigned> to = getBitWidth(getElementTypeOrSelf(init));
            return llvm::all_of(consumer.getDpsInputs(), [&](Value input) {
@@ -65,12 +66,8 @@ bool mlir::remat::onlyWidens(LinalgOp consumer) {
 bool mlir::remat::isOverwrittenBetween(LinalgOp producer, LinalgOp consumer,
                                        const OverwrittenValues *overwritten) {
   auto isIdentityRead = [&](OpOperand &init) {
-    return producer.getNumParallelLoops() == consumer.getNumLoops() &&
-           consumer.getNumParallelLoops() == consumer.getNumLoops() &&
-           llvm::all_of(producer.getIndexingMapsArray(),
-                        [](AffineMap map) {
-                          return map.isIdentity() || map.getNumResults() == 0;
-                        }) &&
+    return isPointwise(producer) && isParallel(consumer) &&
+           producer.getNumLoops() == consumer.getNumLoops() &&
            consumer.getMatchingIndexingMap(&init).isIdentity() &&
            llvm::all_of(consumer->getOpOperands(), [&](OpOperand &read) {
              return read.get().getDefiningOp() != producer ||

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Fuse/Passes.h"
@@ -47,13 +48,11 @@ static bool isPosition(tensor::ExtractSliceOp slice) {
 
 /// Returns true if `op` is computed element by element, and its first loop, the
 /// leading dimension of its results, needs nothing of other positions.
-static bool isElementwise(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumLoops() == 0 ||
-      op.getNumParallelLoops() != op.getNumLoops())
+static bool isCutByPositions(linalg::GenericOp op) {
+  if (!isElementwiseKernel(op) || op.getNumLoops() == 0)
     return false;
   for (OpOperand &init : op.getDpsInitsMutable())
-    if (op.payloadUsesValueFromOperand(&init) ||
-        !op.getMatchingIndexingMap(&init).isIdentity())
+    if (!op.getMatchingIndexingMap(&init).isIdentity())
       return false;
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     return op.getMatchingIndexingMap(input).isProjectedPermutation() &&
@@ -132,7 +131,7 @@ static int64_t getLongerBytes(linalg::GenericOp op, scf::ForOp loop,
     auto producer = input.getDefiningOp<linalg::GenericOp>();
     bool movesAsWell = producer && producer->hasOneUse() &&
                        producer->getBlock() == op->getBlock() &&
-                       isElementwise(producer) &&
+                       isCutByPositions(producer) &&
                        !border.separates(producer, op);
     int64_t all = estimateBytes(whole.getType());
     bytes +=
@@ -274,7 +273,7 @@ struct SinkIntoLoops : mlir::remat::impl::SinkIntoLoopsBase<SinkIntoLoops> {
     bool changed = false;
     // Operands of the last one may then have no other user than the loop.
     for (linalg::GenericOp op : llvm::reverse(ops)) {
-      if (!isElementwise(op))
+      if (!isCutByPositions(op))
         continue;
       std::optional<SliceReader> reader = getSliceReader(op, border);
       if (!reader || !savesBytes(op, reader->loop, border))

@@ -9,6 +9,8 @@
 
 #include "Import.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -21,14 +23,6 @@ using linalg::LinalgOp;
 
 /// Expansions have some seventy operations.
 static constexpr unsigned kMaxOps = 400;
-
-static bool isPointwise(LinalgOp op) {
-  return op && op.hasPureTensorSemantics() &&
-         op.getNumParallelLoops() == op.getNumLoops() &&
-         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-           return map.isIdentity() || map.getNumResults() == 0;
-         });
-}
 
 /// The value that `scalar`, perhaps an element of a kernel's operand, is
 /// outside of the kernel that it comes from.

@@ -97,8 +97,8 @@ static bool isMemory(Value value) {
 
 /// Returns true if `op` reads each element of `operand` before it writes that
 /// of `result` at the same position, and accesses neither of them otherwise.
-static bool isElementwise(Operation *op, BlockArgument operand,
-                          BlockArgument result) {
+static bool canOverwrite(Operation *op, BlockArgument operand,
+                         BlockArgument result) {
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   if (!linalgOp || operand.getType() != result.getType())
     return false;
@@ -205,7 +205,7 @@ bool Borrowing::canMerge(BlockArgument result, const Lender &operand) const {
           last = operand.taken.front().last;
   return last < first ||
          (last == first &&
-          isElementwise(findOperation(first), operand.argument, result));
+          canOverwrite(findOperation(first), operand.argument, result));
 }
 
 BlockArgument Borrowing::take(Lifetime lifetime, int64_t size, Type type) {

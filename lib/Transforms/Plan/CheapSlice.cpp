@@ -8,6 +8,7 @@
 
 #include "CheapSlice.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -118,7 +119,7 @@ private:
       unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
       floatWidth = floatWidth ? std::min(floatWidth, width) : width;
     }
-    numReductions += kernel.getNumReductionLoops() != 0;
+    numReductions += !isParallel(kernel);
     return numReductions <= 1;
   }
 

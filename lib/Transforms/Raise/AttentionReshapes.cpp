@@ -37,7 +37,7 @@ Operation *mlir::remat::findSource(Value value, bool throughReshapes,
       return op;
     if (isTensorReshape(op) && (throughReshapes || isUnitReshape(op)))
       pending.push_back(op->getOperand(0));
-    else if (isElementwiseKernel(op))
+    else if (isInlinableKernel(op))
       llvm::append_range(pending,
                          llvm::reverse(cast<LinalgOp>(op).getDpsInputs()));
   }
@@ -58,7 +58,7 @@ static bool leadsToSoftmax(Value value) {
     for (Operation *user : values[next].getUsers()) {
       if (isa<linalg::SoftmaxOp>(user))
         return true;
-      if (isTensorReshape(user) || isElementwiseKernel(user))
+      if (isTensorReshape(user) || isInlinableKernel(user))
         values.insert(user->result_begin(), user->result_end());
     }
   return false;
@@ -110,7 +110,7 @@ struct DropUnitDimsOfMask : OpRewritePattern<linalg::GenericOp> {
 
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isElementwiseKernel(op) || op->getNumResults() != 1 ||
+    if (!isInlinableKernel(op) || op->getNumResults() != 1 ||
         !isScore(op->getResult(0)))
       return failure();
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();

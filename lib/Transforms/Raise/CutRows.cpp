@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CutRows.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Match/Copies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,12 +69,11 @@ bool RowCutter::find() {
     if (slice && !hasAllRows)
       return chooseCuts();
     auto kernel = dyn_cast<LinalgOp>(user);
-    bool isElementwise =
-        kernel && !kernel.hasIndexSemantics() &&
-        kernel.getNumParallelLoops() == kernel.getNumLoops() &&
+    bool computesElements =
+        isParallel(user) && !kernel.hasIndexSemantics() &&
         llvm::hasSingleElement(kernel->getRegions()) &&
         llvm::is_contained(kernel->getOperands(), op->getResult(0));
-    if (!hasAllRows || !(isElementwise || isTensorReshape(user)))
+    if (!hasAllRows || !(computesElements || isTensorReshape(user)))
       return false;
     op = user;
   }

@@ -4,6 +4,7 @@
 #include "remat/Transforms/Match/Copies.h"
 
 #include "remat/Analysis/Sources.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -176,10 +177,7 @@ void LossHead::addLossOfRows() {
       continue;
     if (!isMemoryEffectFree(op))
       return;
-    auto kernel = dyn_cast<LinalgOp>(op);
-    bool isElementwise =
-        kernel && kernel.getNumParallelLoops() == kernel.getNumLoops();
-    if ((!isElementwise && !isTensorReshape(op)) || reasons.contains(op) ||
+    if ((!isParallel(op) && !isTensorReshape(op)) || reasons.contains(op) ||
         llvm::any_of(getInputs(op), [&](Value input) {
           Operation *producer = input.getDefiningOp();
           return dependent.contains(producer) && !members.contains(producer);
@@ -206,9 +204,7 @@ bool LossHead::shouldAddProducer(Operation *op) const {
     return false;
   if (isa<tensor::EmptyOp, linalg::FillOp>(op))
     return true;
-  auto kernel = dyn_cast<LinalgOp>(op);
-  bool isCheap = kernel && kernel.getNumParallelLoops() == kernel.getNumLoops();
-  if (!isCheap && !usesOnlyMembers(op))
+  if (!isParallel(op) && !usesOnlyMembers(op))
     return false;
   return isLarge(op->getResult(0)) || readsLarge(op);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Fold/Patterns.h"
 #include "remat/Transforms/Match/Copies.h"
 #include "remat/Transforms/Match/PlainCopy.h"
@@ -66,8 +67,7 @@ static std::optional<Read> getReadInPlace(GenericOp op, Value scalar) {
 /// element by element.
 template <typename Op> static Op getElementwise(GenericOp op) {
   if (!op || !op.hasPureTensorSemantics() || op.getNumResults() != 1 ||
-      op.getNumParallelLoops() != op.getNumLoops() ||
-      !op.getIndexingMapsArray().back().isIdentity() ||
+      !isParallel(op) || !op.getIndexingMapsArray().back().isIdentity() ||
       op.getBlock()->getOperations().size() != 2)
     return {};
   return op.getBlock()->getTerminator()->getOperand(0).getDefiningOp<Op>();

@@ -3,6 +3,7 @@
 #include "RowShapes.h"
 #include "remat/Transforms/Match/Copies.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -254,20 +255,10 @@ static FailureOr<RowShape> reshape(Operation *op, ArrayRef<RowDim> shape,
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `op` computes each element of its results from the same
-/// elements of its operands.
-static bool isElementwise(Operation *op) {
-  return (OpTrait::hasElementwiseMappableTraits(op) ||
-          isa<StopGradientOp>(op)) &&
-         op->getNumRegions() == 0 &&
-         llvm::all_of(op->getResultTypes(), [&](Type type) {
-           auto result = dyn_cast<RankedTensorType>(type);
-           return result &&
-                  llvm::all_of(op->getOperandTypes(), [&](Type operand) {
-                    auto tensor = dyn_cast<RankedTensorType>(operand);
-                    return !tensor || tensor.getShape() == result.getShape();
-                  });
-         });
+/// Returns true if `op`, which is no kernel, computes each element of its
+/// results from the same elements of its operands.
+static bool keepsShape(Operation *op) {
+  return isElementwiseOnTensors(op) || isa<StopGradientOp>(op);
 }
 
 /// Returns true if `slice` has all rows of a source of this shape.
@@ -345,7 +336,7 @@ LogicalResult RowShapes::inferResults(Operation *op, std::string &reason) {
         kept.push_back(dim);
     return setAll(kept);
   }
-  if (isElementwise(op))
+  if (keepsShape(op))
     return setAll(shape);
   return fail("'" + op->getName().getStringRef() + "' reads them");
 }
@@ -369,7 +360,7 @@ bool RowShapes::canComputeByRows(Operation *op) const {
     return !(*get(op->getResult(0)))[softmax.getDimension()].isRow();
   if (isTensorReshape(op))
     return succeeded(reshape(op, *get(op->getResult(0)), /*backwards=*/true));
-  return isa<tensor::EmptyOp>(op) || isElementwise(op);
+  return isa<tensor::EmptyOp>(op) || keepsShape(op);
 }
 
 FailureOr<RowShape> RowShapes::getRead(OpOperand &operand) const {
@@ -388,7 +379,7 @@ FailureOr<RowShape> RowShapes::getRead(OpOperand &operand) const {
   const RowShape *result = get(op->getResult(0));
   if (result && isTensorReshape(op))
     return reshape(op, *result, /*backwards=*/true);
-  if (result && (isElementwise(op) || isa<linalg::SoftmaxOp>(op)))
+  if (result && (keepsShape(op) || isa<linalg::SoftmaxOp>(op)))
     return *result;
   return RowShape(type.getRank());
 }

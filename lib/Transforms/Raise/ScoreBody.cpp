@@ -3,6 +3,7 @@
 #include "ScoreBody.h"
 
 #include "remat/Analysis/Sources.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 
@@ -16,21 +17,13 @@ using namespace mlir;
 using namespace mlir::remat;
 using linalg::LinalgOp;
 
-bool mlir::remat::isElementwiseKernel(Operation *op) {
-  auto kernel = dyn_cast_or_null<LinalgOp>(op);
-  if (!kernel || !kernel.hasPureTensorSemantics() ||
-      kernel.getNumParallelLoops() != kernel.getNumLoops())
-    return false;
-  for (OpOperand &init : kernel.getDpsInitsMutable())
-    if (!kernel.getMatchingIndexingMap(&init).isPermutation() ||
-        kernel.payloadUsesValueFromOperand(&init))
-      return false;
+bool mlir::remat::isInlinableKernel(Operation *op) {
   // A tensor that the body extracts from is not read element by element, and
   // the derivative of an attention does not inline branches.
-  return llvm::all_of(*kernel.getBlock(), [&](Operation &scalar) {
-    return scalar.getNumRegions() == 0 && isPure(&scalar) &&
-           !isa<tensor::ExtractOp>(scalar);
-  });
+  return isElementwiseKernel(op) && !extractsElements(op) &&
+         llvm::all_of(op->getRegion(0).front(), [&](Operation &scalar) {
+           return scalar.getNumRegions() == 0 && isPure(&scalar);
+         });
 }
 
 AffineMap mlir::remat::invertProjection(AffineMap map) {
@@ -82,7 +75,7 @@ static bool appendElementSources(Value value, SmallVectorImpl<Value> &sources) {
     sources.push_back(op->getOperand(0));
     return true;
   }
-  if (!isElementwiseKernel(op))
+  if (!isInlinableKernel(op))
     return false;
   llvm::append_range(sources, cast<LinalgOp>(op).getDpsInputs());
   return true;
@@ -200,7 +193,7 @@ FailureOr<Value> ScoreBody::read(Value tensor, AffineMap map) {
     if (dependsOn(tensor, product))
       path.insert(tensor.getDefiningOp());
     value = read(reshaped->source, reshaped->map);
-  } else if (kernel && isElementwiseKernel(kernel) &&
+  } else if (kernel && isInlinableKernel(kernel) &&
              (dependsOn(tensor, product) || shouldInline(tensor))) {
     value = inlineKernel(result, map);
   } else {

@@ -16,9 +16,11 @@
 
 namespace mlir::remat {
 
-/// Returns true if `op` computes each element of its results from elements of
-/// its inputs and scalars from outside, in any order of dimensions.
-bool isElementwiseKernel(Operation *op);
+/// Returns true if `op` is an elementwise kernel whose body may become part of
+/// that of an attention: it reads elements of its inputs and scalars, in any
+/// order of dimensions.
+bool isInlinableKernel(Operation *op);
+
 /// Returns the map from the dimensions that `map` selects to those that it
 /// selects from: 0 for those that it drops. `map` is a projected permutation,
 /// perhaps with zeros.

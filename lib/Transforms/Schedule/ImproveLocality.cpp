@@ -6,6 +6,7 @@
 // anew. Where memory has room, they can stand side by side.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "BlockGraph.h"
@@ -83,7 +84,7 @@ static Kernel getKernel(const Node &node, const BlockGraph &graph) {
   kernel.sizes = op.getStaticLoopRanges();
   if (llvm::any_of(kernel.sizes, ShapedType::isDynamic) || isProduct(op))
     return kernel;
-  kernel.isSum = op.getNumReductionLoops() > 0;
+  kernel.isSum = !isParallel(op);
   for (OpOperand &operand : op->getOpOperands()) {
     bool isRead = op.isDpsInput(&operand);
     Value tensor = isRead ? operand.get() : op.getTiedOpResult(&operand);

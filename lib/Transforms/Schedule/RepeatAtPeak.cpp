@@ -7,6 +7,7 @@
 // are live all the time. So may be those of a product.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Schedule/Passes.h"
 
 #include "BlockGraph.h"
@@ -54,11 +55,6 @@ struct Repetition {
 // Questions
 //===----------------------------------------------------------------------===//
 
-static bool isElementwise(Operation *op) {
-  auto linalgOp = dyn_cast<LinalgOp>(op);
-  return linalgOp && linalgOp.getNumLoops() == linalgOp.getNumParallelLoops();
-}
-
 /// Returns true if the body of `op` extracts elements or has nested operations:
 /// it does not stream memory.
 static bool picksElements(Operation *op) {
@@ -85,7 +81,7 @@ static DestinationStyleOpInterface getRepeatable(const Node &node,
   bool isDestination = isEmptyTensor(destination) ||
                        (isa_and_nonnull<linalg::FillOp>(destination) &&
                         llvm::is_contained(node.ops, destination));
-  return isDestination && (products || isElementwise(op))
+  return isDestination && (products || isParallel(op))
              ? op
              : DestinationStyleOpInterface();
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/OldValueReads.h"
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Schedule/Passes.h"
@@ -49,13 +50,8 @@ static bool isProductOfZeros(LinalgOp product) {
 
 /// Returns true if `update` is elementwise on tensors of one shape.
 static bool updatesElements(LinalgOp update) {
-  if (!update.hasPureTensorSemantics() || update.getNumLoops() == 0 ||
-      update.getNumParallelLoops() != update.getNumLoops() ||
-      ShapedType::isDynamicShape(update.getStaticLoopRanges()))
-    return false;
-  return llvm::all_of(update.getIndexingMapsArray(), [](AffineMap map) {
-    return map.isIdentity() || map.getNumResults() == 0;
-  });
+  return isPointwise(update) && update.getNumLoops() != 0 &&
+         !ShapedType::isDynamicShape(update.getStaticLoopRanges());
 }
 
 /// Returns nullopt if `op` is no update, or if the gradient is not computed by

@@ -6,6 +6,8 @@
 
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
+#include "remat/Dialect/Remat/IR/Elementwise.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -107,7 +109,7 @@ static bool dependsOn(linalg::LinalgOp op, Value value,
 }
 
 SmallVector<unsigned> mlir::remat::findMappedOutputs(linalg::LinalgOp op) {
-  if (op.getNumReductionLoops() == 0)
+  if (isParallel(op))
     return {};
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   auto hasAllLoops = [&](unsigned output) {
@@ -171,7 +173,7 @@ bool mlir::remat::hasFixedOrder(Operation *op) {
 }
 
 void mlir::remat::fixReductionOrder(linalg::LinalgOp op) {
-  if (op.getNumReductionLoops() > 0 && !hasFixedOrder(op))
+  if (!isParallel(op) && !hasFixedOrder(op))
     setOrder(op, computeReductionOrder(op));
 }
 
@@ -188,7 +190,7 @@ void mlir::remat::fixAsRounded(linalg::LinalgOp op) {
 
 void mlir::remat::fixAdjointOrder(linalg::LinalgOp op, Operation *forward) {
   auto structured = dyn_cast<linalg::LinalgOp>(forward);
-  if (op.getNumReductionLoops() == 0 || hasFixedOrder(op))
+  if (isParallel(op) || hasFixedOrder(op))
     return;
   ReductionOrder order = computeReductionOrder(op);
   if (order == ReductionOrder::Product && structured && !isProduct(structured))

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/IR/RoundedProduct.h"
+
+#include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Dialect/Remat/IR/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,10 +26,8 @@ bool mlir::remat::isRounding(Operation *op) {
     return isa<RankedTensorType>(op->getResult(0).getType());
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || generic.getNumDpsInputs() != 1 ||
-      generic.getNumDpsInits() != 1 || !generic.hasPureTensorSemantics() ||
-      generic.getNumParallelLoops() != generic.getNumLoops() ||
-      !llvm::all_of(generic.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
+      generic.getNumDpsInits() != 1 || !isPointwise(generic) ||
+      !generic.getIndexingMapsArray().front().isIdentity())
     return false;
   Block *body = generic.getBlock();
   auto rounded = body->getTerminator()->getOperand(0);
