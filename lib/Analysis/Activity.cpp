@@ -28,12 +28,7 @@ DenseSet<Value> mlir::remat::findDependents(Block &body,
   DenseSet<Value> found(sources.begin(), sources.end());
   // Values in branches first, then what the branches yield.
   body.walk([&](Operation *op) {
-    bool reads = false;
-    op->walk([&](Operation *inner) {
-      reads |= llvm::any_of(inner->getOperands(),
-                            [&](Value v) { return found.contains(v); });
-    });
-    if (reads)
+    if (llvm::any_of(getInputs(op), [&](Value v) { return found.contains(v); }))
       found.insert_range(op->getResults());
   });
   return found;

@@ -30,12 +30,8 @@ LogicalResult ScalarAdjoint::propagate(ArrayRef<Value> sources) {
     auto rule = dyn_cast<ScalarDifferentiableOpInterface>(op);
     if (rule && rule.getDerivativeKind() == DerivativeKind::Zero)
       continue;
-    bool reads = false;
-    op.walk([&](Operation *inner) {
-      reads |= llvm::any_of(inner->getOperands(),
-                            [&](Value v) { return active.contains(v); });
-    });
-    if (!reads)
+    if (llvm::none_of(getInputs(&op),
+                      [&](Value v) { return active.contains(v); }))
       continue;
     for (Value result : op.getResults())
       if (isa<FloatType, ComplexType>(getElementTypeOrSelf(result.getType())))

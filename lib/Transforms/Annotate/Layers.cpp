@@ -134,9 +134,8 @@ static Sequence buildSequence(OpRange &&candidates, Block &block,
         kinds.ofOps
             .try_emplace(StructureWriter(op).sequence, kinds.ofOps.size())
             .first->second};
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op))
       key.push_back(isActivation(origins.get(value)));
-    });
     sequence.classes.push_back(
         kinds.classes.try_emplace(std::move(key), kinds.classes.size())
             .first->second);
@@ -194,7 +193,7 @@ static bool isChained(const Sequence &sequence, Block &block, size_t begin,
     SmallVector<std::optional<size_t>> sources[2];
     for (size_t layer : {0, 1}) {
       size_t first = begin + layer * period;
-      forEachUsedValue(sequence.ops[first + offset], [&](Value value) {
+      for (Value value : getInputs(sequence.ops[first + offset])) {
         std::optional<size_t> source;
         if (isDefinedIn(value, &block))
           source = getPosition(sequence, block, value.getDefiningOp());
@@ -203,7 +202,7 @@ static bool isChained(const Sequence &sequence, Block &block, size_t begin,
           isRead = true;
         sources[layer].push_back(
             isInside ? std::optional<size_t>(*source - first) : std::nullopt);
-      });
+      }
     }
     if (sources[0] != sources[1])
       return false;
@@ -238,13 +237,13 @@ static bool reads(const Sequence &sequence, Block &block, size_t begin,
                   size_t end, size_t from, size_t to) {
   bool found = false;
   for (size_t position = begin; position < end; ++position)
-    forEachUsedValue(sequence.ops[position], [&](Value value) {
+    for (Value value : getInputs(sequence.ops[position])) {
       if (!isDefinedIn(value, &block))
-        return;
+        continue;
       std::optional<size_t> source =
           getPosition(sequence, block, value.getDefiningOp());
       found |= source && *source >= from && *source < to;
-    });
+    }
   return found;
 }
 

@@ -25,18 +25,6 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-void mlir::remat::forEachUsedValue(Operation *op,
-                                   function_ref<void(Value)> visit) {
-  for (Value operand : op->getOperands())
-    visit(operand);
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
-          visit(operand);
-    });
-}
-
 bool mlir::remat::isDefinedIn(Value value, Block *block) {
   return value.getDefiningOp() && value.getParentBlock() == block;
 }
@@ -71,9 +59,8 @@ bool Origins::isUniform(Operation *op) const {
       structured.hasIndexSemantics() || !isMemoryEffectFree(op))
     return false;
   bool isOfUniform = true;
-  forEachUsedValue(op, [&](Value value) {
+  for (Value value : getInputs(op))
     isOfUniform &= uniform.contains(value.getDefiningOp());
-  });
   return isOfUniform;
 }
 
@@ -226,7 +213,9 @@ Origins::Origins(func::FuncOp function) {
 void Origins::visit(Block &block) {
   for (Operation &op : block) {
     unsigned origin = 0;
-    forEachUsedValue(&op, [&](Value value) { origin |= get(value); });
+    for (Value value : getInputs(&op)) {
+      origin |= get(value);
+    }
     Attribute constant;
     if (!hasParameters && matchPattern(&op, m_Constant(&constant)))
       if (isa<DenseResourceElementsAttr>(constant) &&

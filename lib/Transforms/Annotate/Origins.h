@@ -3,16 +3,14 @@
 #ifndef REMAT_LIB_TRANSFORMS_ANNOTATE_ORIGINS_H
 #define REMAT_LIB_TRANSFORMS_ANNOTATE_ORIGINS_H
 
+#include "remat/Analysis/Sources.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::remat {
-
-/// Calls `visit` with every value from outside that `op` or something in it
-/// uses, once for each use.
-void forEachUsedValue(Operation *op, function_ref<void(Value)> visit);
 
 /// Returns true if `value` is defined inside of `block`, not around it.
 bool isDefinedIn(Value value, Block *block);

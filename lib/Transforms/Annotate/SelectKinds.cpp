@@ -93,11 +93,11 @@ static SmallVector<Operation *> findCombinations(Value value,
                                [&](Value input) { return input == next; }))
         continue;
       bool combines = false;
-      forEachUsedValue(user, [&](Value other) {
+      for (Value other : getInputs(user)) {
         unsigned origin = origins.get(other);
         combines |= !seen.contains(other) && (Origins::isActivation(origin) ||
                                               (origin & Origins::kInput));
-      });
+      }
       if (combines) {
         if (!llvm::is_contained(found, user))
           found.push_back(user);
@@ -120,10 +120,9 @@ static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
   for (Operation *op = first ? first->getNextNode() : &block->front();;
        op = op->getNextNode()) {
     window.push_back(op);
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op))
       if (value == begin || behind.contains(value.getDefiningOp()))
         behind.insert(op);
-    });
     if (op == end)
       break;
   }
@@ -132,10 +131,10 @@ static SmallVector<Operation *> findBetween(Value begin, Operation *end) {
     if (!before.contains(op) || !behind.contains(op))
       continue;
     between.push_back(op);
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op)) {
       if (Operation *source = value.getDefiningOp(); value != begin && source)
         before.insert(source);
-    });
+    }
   }
   return between;
 }
@@ -279,12 +278,12 @@ mlir::remat::joinConnected(ArrayRef<Selection> selections) {
     }
   for (const Selection &selection : selections)
     for (Operation *op : selection.ops)
-      forEachUsedValue(op, [&](Value value) {
+      for (Value value : getInputs(op)) {
         Operation *source = value.getDefiningOp();
         if (source && source->getBlock() == op->getBlock() &&
             parts.contains(source))
           parts.unionSets(source, op);
-      });
+      }
   SmallVector<Selection> joined;
   DenseMap<Operation *, size_t> indices;
   for (const Selection &selection : selections)

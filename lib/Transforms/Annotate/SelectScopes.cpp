@@ -43,17 +43,15 @@ void mlir::remat::addUnscoped(Selection &selection, Scopes &scopes) {
   for (Operation *op = first; op != last->getNextNode();
        op = op->getNextNode()) {
     window.push_back(op);
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op))
       if (behind.contains(value.getDefiningOp()))
         behind.insert(op);
-    });
   }
   for (Operation *op : llvm::reverse(window))
     if (before.contains(op))
-      forEachUsedValue(op, [&](Value value) {
+      for (Value value : getInputs(op))
         if (Operation *source = value.getDefiningOp())
           before.insert(source);
-      });
   selection.ops.clear();
   for (Operation *op : window)
     if (inside.contains(op) || (behind.contains(op) && before.contains(op) &&

@@ -90,11 +90,11 @@ static bool isOrdered(Value value, const Origins &origins) {
 /// A value, its views and what is named or taken by regions are one.
 static void forEachOrderedValue(Operation *op, const Origins &origins,
                                 function_ref<void(Value)> visit) {
-  forEachUsedValue(op, [&](Value value) {
+  for (Value value : getInputs(op)) {
     Value source = origins.getSource(value);
     if (isOrdered(source, origins))
       visit(source);
-  });
+  }
 }
 
 bool Wrapper::isReadInsideOnly(ValueRange values,
@@ -145,12 +145,12 @@ void Wrapper::pullIn() {
       queue(isEarlier);
   DenseSet<Operation *> seen, found;
   auto visitSources = [&](Operation *op) {
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op)) {
       Operation *source = value.getDefiningOp();
       if (source && source->getBlock() == block && !inside.contains(source) &&
           seen.insert(source).second)
         queue.push(source);
-    });
+    }
   };
   for (Operation *op : ops)
     visitSources(op);
@@ -190,10 +190,9 @@ bool Wrapper::isCopied(Operation *op) const {
 void Wrapper::copy(Operation *op) {
   if (origins.isMadeAgain(op) || !remade.insert(op).second)
     return;
-  forEachUsedValue(op, [&](Value value) {
+  for (Value value : getInputs(op))
     if (Operation *source = value.getDefiningOp())
       copy(source);
-  });
 }
 
 /// Takes each connected part of `candidates` in that reads no more bytes than
@@ -206,10 +205,9 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
     parts.insert(op);
   DenseSet<Operation *> isCandidate(candidates.begin(), candidates.end());
   for (Operation *op : candidates)
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op))
       if (isCandidate.contains(value.getDefiningOp()))
         parts.unionSets(value.getDefiningOp(), op);
-    });
   struct Balance {
     int64_t gain = 0, ofConstants = 0;
     SmallVector<Operation *> constants;
@@ -219,17 +217,17 @@ void Wrapper::keepIfSmaller(ArrayRef<Operation *> candidates) {
   for (Operation *op : candidates) {
     Operation *part = parts.getLeaderValue(op);
     Balance &balance = balances[part];
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op)) {
       Operation *source = value.getDefiningOp();
       if (!source || isCandidate.contains(source) ||
           origins.isMadeAgain(source) || !counted.insert({part, value}).second)
-        return;
+        continue;
       balance.gain -= estimateBytes(value.getType());
       if (!isOfConstants(source))
-        return;
+        continue;
       balance.ofConstants += estimateBytes(value.getType());
       balance.constants.push_back(source);
-    });
+    }
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
             return inside.contains(block->findAncestorOpInBlock(*user));
@@ -265,9 +263,8 @@ void Wrapper::sink() {
     Operation *next = op->getNextNode();
     bool hasEffect = !isMemoryEffectFree(op);
     bool depends = dependent.contains(op) || (hasEffect && isEffectDependent);
-    forEachUsedValue(op, [&](Value value) {
+    for (Value value : getInputs(op))
       depends |= dependent.contains(value.getDefiningOp());
-    });
     forEachOrderedValue(op, origins, [&](Value value) {
       depends |= readByDependent.contains(value);
     });
@@ -289,10 +286,10 @@ void Wrapper::sink() {
 Value Wrapper::makeAgain(Operation *op, IRMapping &made) {
   if (Value value = made.lookupOrNull(op->getResult(0)))
     return value;
-  forEachUsedValue(op, [&](Value value) {
+  for (Value value : getInputs(op)) {
     if (Operation *source = value.getDefiningOp(); source && isCopied(source))
       makeAgain(source, made);
-  });
+  }
   copied.insert(op);
   return rewriter.clone(*op, made)->getResult(0);
 }
@@ -308,14 +305,14 @@ RegionOp Wrapper::build(StringRef label, Attribute policy) {
       return;
     }
     if (again.insert(value))
-      forEachUsedValue(source, visit);
+      llvm::for_each(getInputs(source), visit);
   };
   // Operations that moved in were where the exporter had them; equal layers get
   // equal operands if these are looked at last.
   for (bool isSelected : {true, false})
     for (Operation *op : ops)
       if (selected.contains(op) == isSelected)
-        forEachUsedValue(op, visit);
+        llvm::for_each(getInputs(op), visit);
   for (Operation *op : ops)
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
@@ -380,7 +377,8 @@ splitConvex(const Selection &selection, const Origins &origins) {
           it->second + (inside.contains(op) && !inside.contains(source));
       number = std::max(number.value_or(0), least);
     };
-    forEachUsedValue(op, [&](Value value) { follow(value.getDefiningOp()); });
+    for (Value value : getInputs(op))
+      follow(value.getDefiningOp());
     forEachOrderedValue(op, origins, [&](Value value) {
       Operation *&user = lastUser[value];
       follow(user);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Import.h"
 
+#include "remat/Analysis/Activity.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -103,29 +104,11 @@ static bool isFloatScalar(Type type) {
          (!shaped || (shaped.hasRank() && shaped.getRank() == 0));
 }
 
-/// Everything that depends on `values`, as far as the operations of the
-/// function's body say.
-static llvm::SmallDenseSet<Value> getDependents(func::FuncOp function,
-                                                ArrayRef<Value> values) {
-  llvm::SmallDenseSet<Value> dependents(values.begin(), values.end());
-  for (Operation &op : function.getBody().front()) {
-    bool depends = false;
-    op.walk([&](Operation *inner) {
-      depends |= llvm::any_of(inner->getOperands(), [&](Value operand) {
-        return dependents.contains(operand);
-      });
-    });
-    if (depends)
-      dependents.insert(op.result_begin(), op.result_end());
-  }
-  return dependents;
-}
-
 /// The results that an argument reaches.
 static SmallVector<unsigned> getReachedResults(func::FuncOp function,
                                                unsigned argument) {
-  llvm::SmallDenseSet<Value> dependents =
-      getDependents(function, {function.getArgument(argument)});
+  DenseSet<Value> dependents =
+      findDependents(function.front(), {function.getArgument(argument)});
   SmallVector<unsigned> reached;
   for (OpOperand &operand :
        function.getBody().front().getTerminator()->getOpOperands())
@@ -475,7 +458,7 @@ remat::decideSignature(func::FuncOp function, const ExportSpec *spec,
                 << listNames(floats);
   }
   Operation *terminator = function.getBody().front().getTerminator();
-  if (!getDependents(function, parameters)
+  if (!findDependents(function.front(), parameters)
            .contains(terminator->getOperand(decision.loss)))
     return emitError(terminator->getLoc())
            << "the loss (result " << decision.loss

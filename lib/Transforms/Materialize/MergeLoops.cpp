@@ -12,6 +12,7 @@
 #include "remat/Analysis/AffineValues.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/EqualValues.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -262,11 +263,8 @@ getOpsToMove(scf::ForOp forward, const Fills &fills, scf::ForOp backward) {
   SmallVector<Operation *> ops;
   DenseSet<Value> dependent(fills.filled.begin(), fills.filled.end());
   for (Operation *op = last->getNextNode();; op = op->getNextNode()) {
-    bool depends = false;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        depends |= dependent.contains(operand);
-    });
+    bool depends = llvm::any_of(
+        getInputs(op), [&](Value input) { return dependent.contains(input); });
     if (op == backward)
       return depends ? std::nullopt : std::optional(ops);
     if (!depends)

@@ -192,14 +192,9 @@ void BlockGraph::addDependences() {
   for (unsigned index = 0; index < nodes.size(); ++index) {
     Node &node = nodes[index];
     for (Operation *op : node.ops)
-      op->walk([&](Operation *nested) {
-        for (Value operand : nested->getOperands()) {
-          Operation *definition = operand.getDefiningOp();
-          auto it = nodeOf.find(definition);
-          if (definition && it != nodeOf.end())
-            depend(index, it->second);
-        }
-      });
+      for (Value input : getInputs(op))
+        if (auto it = nodeOf.find(input.getDefiningOp()); it != nodeOf.end())
+          depend(index, it->second);
     for (unsigned buffer : node.buffers) {
       Access &access = accesses[buffer];
       if (access.lastWrite >= 0)

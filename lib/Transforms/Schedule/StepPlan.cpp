@@ -249,12 +249,10 @@ void StepPlan::addNode(unsigned index) {
   for (Operation *op : source.ops) {
     for (Value value : BlockGraph::getUsedValues(op))
       addInput(node, value);
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (Operation *before = operand.getDefiningOp())
-          if (before->getBlock() == &block)
-            addOrder(node, before);
-    });
+    for (Value value : getInputs(op))
+      if (Operation *before = value.getDefiningOp();
+          before && before->getBlock() == &block)
+        addOrder(node, before);
   }
   // Operations with effects keep their order.
   if (!source.isPure)
