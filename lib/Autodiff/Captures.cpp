@@ -9,8 +9,8 @@
 
 #include "Adjoint.h"
 
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/EqualValues.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 

@@ -9,7 +9,7 @@
 // decided and why, and where the model says so.
 // CHECK: region "layer" at explain.mlir:[[#REGION:]], policy #remat.dots_saveable, computes again
 // CHECK-NEXT: value decision bytes cost by because at
-// CHECK-NEXT: linalg.tanh recompute 4096 1024 #remat.dots_saveable not permitted explain.mlir:[[#REGION+6]]
+// CHECK-NEXT: linalg.tanh recompute 4096 20480 #remat.dots_saveable not permitted explain.mlir:[[#REGION+6]]
 // CHECK-NEXT: @loss_grad, all that its backward reads
 // CHECK-NEXT: value decision bytes cost by because at
 // The loop's result, which the loss reads, and tapes of what it carries and of
@@ -21,7 +21,7 @@
 
 // NOTHING: region "layer" at {{.*}}, policy #remat.nothing_saveable, computes again
 // NOTHING-NOT: product
-// NOTHING: linalg.tanh recompute 4096 1024 #remat.nothing_saveable not permitted
+// NOTHING: linalg.tanh recompute 4096 20480 #remat.nothing_saveable not permitted
 // NOTHING-NOT: product
 // NOTHING: @loss_grad, all that its backward reads
 // NOTHING-COUNT-2: scf.for#{{[01]}} save

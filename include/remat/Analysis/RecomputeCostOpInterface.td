@@ -15,7 +15,8 @@ def RecomputeCostOpInterface : OpInterface<"RecomputeCostOpInterface"> {
 
     An operation without this interface has a cost by default
     (`remat::getRecomputeCost`): structured operations that of all iterations of
-    their body, others one for each element of their results. Views of tensors
+    their body, in which a division counts as 8 scalar operations and an
+    exponential as 20, others one for each element of their results. Views of tensors
     are external models of this interface that cost 0; a dialect implements it for
     operations of its own.
   }];

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Origins.h"
 #include "Scopes.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Annotate/Annotate.h"
 #include "remat/Transforms/Annotate/Passes.h"

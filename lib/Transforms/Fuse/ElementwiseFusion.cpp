@@ -59,28 +59,6 @@ bool remat::readsTensorsInBody(LinalgOp op) {
   return readsTensors;
 }
 
-std::optional<unsigned> remat::countCheapOps(LinalgOp op) {
-  unsigned numOps = 0;
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
-      continue;
-    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
-            arith::RemSIOp, arith::RemUIOp>(inner))
-      return std::nullopt;
-    if (!isa<arith::ArithDialect>(inner.getDialect()) &&
-        !isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp>(inner))
-      return std::nullopt;
-    ++numOps;
-  }
-  return numOps;
-}
-
-bool remat::isCheap(LinalgOp op) {
-  std::optional<unsigned> numOps = countCheapOps(op);
-  return numOps && *numOps <= kMaxCheapOps;
-}
-
 bool remat::isFusableProducer(LinalgOp op) {
   if (!isElementwiseKernel(op) || isLibraryKernel(op) ||
       op->getNumResults() == 0)

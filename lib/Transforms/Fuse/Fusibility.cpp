@@ -5,6 +5,7 @@
 // and fusion before it moves it there.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/Cost.h"
 #include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 

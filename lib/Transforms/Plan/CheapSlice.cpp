@@ -8,6 +8,7 @@
 
 #include "CheapSlice.h"
 
+#include "remat/Analysis/Cost.h"
 #include "remat/Dialect/Remat/IR/Elementwise.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 

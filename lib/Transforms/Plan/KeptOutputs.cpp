@@ -9,7 +9,7 @@
 #include "KeptOutputs.h"
 
 #include "Slice.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 
 using namespace mlir;

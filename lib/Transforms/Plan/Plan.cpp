@@ -10,8 +10,8 @@
 #include "KeptOutputs.h"
 #include "Select.h"
 #include "Slice.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Effects.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Residuals.h"
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/BackwardBorder.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Plan/Passes.h"
 #include "remat/Transforms/Plan/Residuals.h"
@@ -48,8 +49,9 @@ private:
     /// Kernels that read it once another residual, which is computed from it,
     /// is fused into them.
     SetVector<Operation *> laterUsers;
-    /// The number of operations that compute that other residual from it.
-    unsigned numLaterOps = 0;
+    /// The scalar operations that compute an element of that other residual
+    /// from it.
+    int64_t numLaterScalars = 0;
     /// Such a residual is a view of it.
     bool isViewed = false;
     /// It is fused into the kernels that read it.
@@ -144,8 +146,8 @@ bool BlockPlanner::fusesIntoUsers(Value value, const Residual &residual,
       !readsOneFullTensor(producer))
     return false;
   // Also together with the operations that are fused with it.
-  std::optional<unsigned> numOps = countCheapOps(producer);
-  if (!numOps || *numOps + residual.numLaterOps > kMaxCheapOps)
+  std::optional<int64_t> scalars = countCheapScalars(producer);
+  if (!scalars || *scalars + residual.numLaterScalars > kMaxCheapScalars)
     return false;
   SetVector<Operation *> users;
   for (Operation *user : producer->getUsers()) {
@@ -198,12 +200,12 @@ void BlockPlanner::fuseOrView(Value value) {
     SetVector<Operation *> users = residual.laterUsers;
     for (OpOperand *use : residual.uses)
       users.insert(use->getOwner());
-    unsigned numOps =
-        residual.numLaterOps + *countCheapOps(value.getDefiningOp<LinalgOp>());
+    int64_t scalars = residual.numLaterScalars +
+                      *countCheapScalars(value.getDefiningOp<LinalgOp>());
     for (Value source : sources) {
       Residual &other = residuals[source];
       other.laterUsers.insert_range(users);
-      other.numLaterOps = std::max(other.numLaterOps, numOps);
+      other.numLaterScalars = std::max(other.numLaterScalars, scalars);
     }
     return;
   }

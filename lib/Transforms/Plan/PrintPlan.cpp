@@ -7,7 +7,7 @@
 
 #include "Tapes.h"
 #include "remat/Analysis/BackwardBorder.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"

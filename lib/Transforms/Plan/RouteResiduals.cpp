@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tapes.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Transforms/Plan/ResidualPaths.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"

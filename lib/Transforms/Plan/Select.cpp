@@ -4,9 +4,8 @@
 
 #include "KeptOutputs.h"
 #include "Slice.h"
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Sources.h"
-#include "remat/Analysis/TimeEstimate.h"
 #include "remat/Plan/Selection.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 
 #include "Slice.h"
 
-#include "remat/Analysis/RecomputeCostOpInterface.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"

@@ -8,7 +8,7 @@
 
 #include "TimedRebuilds.h"
 
-#include "remat/Analysis/TimeEstimate.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
@@ -161,7 +161,7 @@ bool Chooser::estimateTime(Chain &chain, OpResult value) {
     bytes += estimateBytes(source.getType());
   for (Operation *op : chain.ops) {
     if (auto kernel = dyn_cast<LinalgOp>(op))
-      scalars += countAllScalars(kernel);
+      scalars += getRecomputeCost(kernel);
     if (op == value.getOwner() || isReshape(op))
       continue;
     SetVector<Operation *> readers;

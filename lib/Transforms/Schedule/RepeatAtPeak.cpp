@@ -12,7 +12,7 @@
 
 #include "BlockGraph.h"
 #include "remat/Analysis/BackwardBorder.h"
-#include "remat/Analysis/TimeEstimate.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Transforms/Schedule/Destination.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"

@@ -10,8 +10,8 @@
 #include "remat/Transforms/Schedule/StepPlan.h"
 
 #include "BlockGraph.h"
+#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Sources.h"
-#include "remat/Analysis/TimeEstimate.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Schedule/Destination.h"
 

@@ -14,15 +14,6 @@
 
 namespace mlir::remat {
 
-/// Returns true if recomputing the body is faster than a load from memory that
-/// is not in the cache: few operations, each of about one cycle.
-bool isCheap(linalg::LinalgOp op);
-
-/// The operations of a body that an evaluation takes; none if one of them is
-/// dear. More than `kMaxCheapOps` of them are dear as well.
-std::optional<unsigned> countCheapOps(linalg::LinalgOp op);
-inline constexpr unsigned kMaxCheapOps = 8;
-
 /// Returns true if the body reads tensors that are no operands of `op`.
 bool readsTensorsInBody(linalg::LinalgOp op);
 

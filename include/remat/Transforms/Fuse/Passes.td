@@ -32,7 +32,7 @@ def FusePass : Pass<"remat-fuse"> {
       at most one tensor of its own size (so that no more bytes stay alive than
       before), and then disappears;
     - if several operations read it and all of them together take less time with
-      it (by `Analysis/TimeEstimate`, as they read most of its operands anyway: the
+      it (by `Analysis/Cost`, as they read most of its operands anyway: the
       sums over a batch and what they normalize), into all of them, unless more
       bytes would stay alive; only after differentiation, at the end;
     - otherwise into its first reader if both have the same iteration space and

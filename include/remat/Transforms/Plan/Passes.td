@@ -93,7 +93,7 @@ def PlanFunctions : Pass<"remat-plan-functions", "::mlir::ModuleOp"> {
       variance in `f32`;
     - values that elementwise kernels compute from available ones, although that
       takes a kernel in the backward, while all of these take no more than a 25th
-      of the step (`remat/Analysis/TimeEstimate.h`), and only where the peak is. A
+      of the step (`remat/Analysis/Cost.h`), and only where the peak is. A
       value that its policy names is not among them.
 
     Everything else is saved. `remat-materialize` executes these decisions;
