@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether a value is saved or recomputed is decided between the forward and the
-// backward of a joint function. Their border has to survive passes that know
-// neither.
+// backward of a joint function. Up to then their border is an operation, which
+// survives passes that know neither, and what stands before it is the forward:
+// `BackwardBorder`. Once decisions are code (`remat-lower-tapes`), operations
+// move freely, and the forward is what its results depend on: `findForward`.
+// `remat.phase` says the same for reports, which nothing else may ask.
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_ANALYSIS_BACKWARDBORDER_H
