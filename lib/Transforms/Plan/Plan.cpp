@@ -175,21 +175,6 @@ Value RegionPlanner::routeInputs(BackwardInputs &backward, const Slice &slice) {
   return {};
 }
 
-/// Returns true if `policy` saves `value` because of its name.
-static bool savesByName(Attribute policy, Value value, StringRef name) {
-  if (auto anyOf = dyn_cast<AnyOfAttr>(policy))
-    return llvm::any_of(anyOf.getPolicies(), [&](Attribute member) {
-      return savesByName(member, value, name);
-    });
-  auto names = cast<PolicyAttrInterface>(policy);
-  if (!names.isSaveable(value))
-    return false;
-  SmallVector<StringAttr> mentioned;
-  names.collectNames(mentioned);
-  return isa<SaveAnyNamesButAttr>(policy) ||
-         llvm::is_contained(mentioned, name);
-}
-
 /// `isStuck`: nothing can be recomputed, for want of something to start from.
 DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
                                    bool isStuck) {
@@ -203,7 +188,7 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
     if (policy.isOffloadable(value))
       kind = DecisionKind::Offload;
     std::optional<StringRef> name = getPolicyName(value);
-    if (name && savesByName(policy, value, *name)) {
+    if (name && policy.savesByName(value, *name)) {
       if (kind == DecisionKind::Save)
         kind = DecisionKind::SaveNamed;
       reason = "named by the policy";

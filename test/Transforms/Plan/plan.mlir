@@ -45,6 +45,44 @@ func.func @a_recompute_starts_from_what_may_be_saved(%x: f32, %ct: f32) -> (f32,
 
 // -----
 
+// A policy that needs a name, whichever it is, saves what is named by the name, also as one of several.
+// CHECK-LABEL: func.func @any_name_is_named_by_the_policy(
+// CHECK: #remat.decision<save by "#remat.save_anything_except_names<\22other\22>" because "permitted">
+// CHECK: #remat.decision<save_named by "#remat.any_of<#remat.dots_saveable, #remat.save_any_names_but<\22other\22>>" because "named by the policy">
+// CHECK: #remat.decision<save_named by "#remat.save_any_names_but<\22other\22>" because "named by the policy">
+func.func @any_name_is_named_by_the_policy(%x: f32, %ct: f32) -> (f32, f32, f32) {
+  %y, %r = remat.region policy(#remat.save_any_names_but<"other">) (%a = %x : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    %n = remat.name "n" %0 : f32
+    remat.yield %n : f32 residuals(%n : f32)
+  }
+  %z, %q = remat.region policy(#remat.any_of<#remat.dots_saveable, #remat.save_any_names_but<"other">>) (%a = %y : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    %n = remat.name "n" %0 : f32
+    remat.yield %n : f32 residuals(%n : f32)
+  }
+  %w, %p = remat.region policy(#remat.save_anything_except_names<"other">) (%a = %z : f32) -> f32 residuals(f32) {
+    %0 = math.exp %a : f32
+    %n = remat.name "n" %0 : f32
+    remat.yield %n : f32 residuals(%n : f32)
+  }
+  %dz = remat.backward residuals(%s = %p : f32) cotangents(%dy = %ct : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  %dy = remat.backward residuals(%s = %q : f32) cotangents(%dy = %dz : f32) -> f32 {
+    %1 = arith.mulf %dy, %s : f32
+    remat.yield %1 : f32
+  }
+  %dx = remat.backward residuals(%s = %r : f32) cotangents(%d = %dy : f32) -> f32 {
+    %1 = arith.mulf %d, %s : f32
+    remat.yield %1 : f32
+  }
+  return %y, %w, %dx : f32, f32, f32
+}
+
+// -----
+
 // A value that costs nothing to recompute is not saved, whatever the policy permits.
 // CHECK-LABEL: func.func @what_costs_nothing_is_rebuilt(
 // CHECK: #remat.decision<rebuild by "#remat.everything_saveable" because "costs nothing">

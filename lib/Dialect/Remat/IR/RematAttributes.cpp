@@ -265,6 +265,17 @@ bool AnyOfAttr::isOffloadable(Value value) const {
   });
 }
 
+bool AnyOfAttr::savesByName(Value value, StringRef name) const {
+  return llvm::any_of(getPolicies(), [&](Attribute policy) {
+    return cast<PolicyAttrInterface>(policy).savesByName(value, name);
+  });
+}
+
+// Whichever name it is: it would not be saved without one.
+bool SaveAnyNamesButAttr::savesByName(Value value, StringRef) const {
+  return isSaveable(value);
+}
+
 void AnyOfAttr::collectNames(SmallVectorImpl<StringAttr> &out) const {
   for (Attribute policy : getPolicies())
     cast<PolicyAttrInterface>(policy).collectNames(out);

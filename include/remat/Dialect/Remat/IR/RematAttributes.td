@@ -32,6 +32,18 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
       }], "void", "collectNames",
       (ins "::llvm::SmallVectorImpl<::mlir::StringAttr> &":$names),
       /*methodBody=*/[{}], /*defaultImplementation=*/[{ return; }]>,
+    InterfaceMethod<[{
+        Returns true if `value` may be saved because `name` is one of its names;
+        by default, if it may be saved and the policy mentions the name. Such a
+        value is never recomputed for being cheap.
+      }], "bool", "savesByName",
+      (ins "::mlir::Value":$value, "::llvm::StringRef":$name),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        ::llvm::SmallVector<::mlir::StringAttr> mentioned;
+        $_attr.collectNames(mentioned);
+        return ::llvm::is_contained(mentioned, name) &&
+               $_attr.isSaveable(value);
+      }]>,
   ];
 }
 
@@ -39,8 +51,8 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
 /// one that `offloads` keeps what it saves in host memory. Values with the same
 /// bits are one value: `getAliases` and `hasNameIn` (Policies.h) know them all.
 /// `methods` are those of the interface that the C++ class defines besides. A
-/// name that `collectNames` gives must be that of a value in the region, and a
-/// value that is saved with such a name is never recomputed for being cheap.
+/// name that `collectNames` gives must be that of a value in the region. In
+/// Python a policy is `remat.` and its mnemonic.
 class Remat_Policy<Dialect dialect, string cppName, string policyMnemonic,
                    string text, code isSaveable, bit offloads = 0,
                    list<string> methods = []>
@@ -58,9 +70,10 @@ class Remat_Policy<Dialect dialect, string cppName, string policyMnemonic,
 
 /// A policy on values with certain names.
 class Remat_NamesPolicy<Dialect dialect, string cppName, string policyMnemonic,
-                        string text, code isSaveable, bit offloads = 0>
+                        string text, code isSaveable, bit offloads = 0,
+                        list<string> methods = []>
     : Remat_Policy<dialect, cppName, policyMnemonic, text, isSaveable, offloads,
-                   ["collectNames"]> {
+                   !listconcat(methods, ["collectNames"])> {
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
   let assemblyFormat = "`<` $names `>`";
   let genVerifyDecl = 1;
@@ -107,7 +120,8 @@ def Remat_SaveOnlyNames : Remat_NamesPolicy<Remat_Dialect, "SaveOnlyNames",
 def Remat_SaveAnyNamesBut : Remat_NamesPolicy<Remat_Dialect, "SaveAnyNamesBut",
     "save_any_names_but",
     "save every named value but those with these names; unnamed values are recomputed",
-    "!getNamesOf(value).empty() && !hasNameIn(value, getNames())">;
+    "!getNamesOf(value).empty() && !hasNameIn(value, getNames())",
+    /*offloads=*/0, ["savesByName"]>;
 
 def Remat_SaveAnythingExceptNames : Remat_NamesPolicy<Remat_Dialect,
     "SaveAnythingExceptNames", "save_anything_except_names",
@@ -170,7 +184,7 @@ def Remat_MinCut : AttrDef<Remat_Dialect, "MinCut", [
 
 def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
     DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
-                                ["collectNames", "isOffloadable"]>]> {
+        ["collectNames", "isOffloadable", "savesByName"]>]> {
   let mnemonic = "any_of";
   let summary = "save what at least one of these policies saves";
   let description = [{
