@@ -211,7 +211,13 @@ FailureOr<StepGraph> FitBudgetPass::buildGraph(func::FuncOp function) {
     if (decision.getKind() == DecisionKind::SaveNamed &&
         value.getParentBlock() == &function.front())
       kept.push_back(value);
-  return buildStepGraph(function.front(), alignment, kept);
+  StepGraph step = buildStepGraph(function.front(), alignment, kept);
+  // Bufferization would copy what is read after it was written in place.
+  if (!plan::evaluate(step.graph, plan::getGivenOrder(step.graph)))
+    return function.emitError("reads values after they have been written in "
+                              "place, which no plan for a budget can have; "
+                              "leave the budget out");
+  return step;
 }
 
 plan::RecomputeOptions FitBudgetPass::getSearch(bool keepsOrder) const {

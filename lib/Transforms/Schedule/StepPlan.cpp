@@ -247,8 +247,18 @@ void StepPlan::addNode(unsigned index) {
       source.nestedPeak + llvm::alignTo(source.workspace, alignment);
   graph.nodes[node].runsOnce = !canRunAgain(index);
   for (Operation *op : source.ops) {
+    // A buffer that is written in place counts below as it is by now: a slice
+    // may have been written since.
+    SmallVector<Value> written;
+    for (OpResult result : op->getResults())
+      if (Value destination = getDestination(result))
+        if (std::optional<unsigned> buffer = blockGraph.getBuffer(destination);
+            buffer && contents.contains(*buffer) &&
+            llvm::is_contained(blockGraph.getWritten(index), *buffer))
+          written.push_back(destination);
     for (Value value : BlockGraph::getUsedValues(op))
-      addInput(node, value);
+      if (!llvm::is_contained(written, value))
+        addInput(node, value);
     for (Value value : getInputs(op))
       if (Operation *before = value.getDefiningOp();
           before && before->getBlock() == &block)
