@@ -158,6 +158,92 @@ def test_attention_of_16_bits():
     np.testing.assert_allclose(p - step.params, gradient, atol=2e-2)
 
 
+def heads(w, x):
+    return (h.reshape(*x.shape[:-1], 4, 4) for h in jnp.split(x @ w, 3, -1))
+
+
+def mean_of_attention(w, x, **options):
+    return (jax.nn.dot_product_attention(*heads(w, x), **options) ** 2).mean()
+
+
+def scanned_attention(w, x):
+    def attend(carry, y):
+        result = jax.nn.dot_product_attention(*heads(w, carry + y), is_causal=True).reshape(carry.shape)
+        return result, (result ** 2).mean()
+    return jax.lax.scan(attend, 0 * x[0], x)[1].sum()
+
+
+@jax.custom_vjp
+def attention_with_a_rule(q, k, v):
+    return jax.nn.dot_product_attention(q, k, v)
+
+
+attention_with_a_rule.defvjp(lambda *heads: (attention_with_a_rule(*heads), heads),
+                             lambda heads, y: jax.vjp(jax.nn.dot_product_attention, *heads)[1](2 * y))
+LENGTHS = jnp.array([9, 4], "int32")
+MASKS = jnp.stack([jnp.tril(jnp.ones((1, 1, 9, 9), bool), k) for k in (0, 2, 8)])
+# A loss; how many attentions its export has as one operation, and how many in parts.
+WHOLE = {
+    "plain": (lambda w, x: mean_of_attention(w, x[0]), 1, 0),
+    "of one sequence": (lambda w, x: mean_of_attention(w, x[0, 0], is_causal=True), 1, 0),
+    "hidden rows": (lambda w, x: mean_of_attention(w, x[0], mask=MASKS[0] & (jnp.arange(9) > 3)[:, None]), 1, 0),
+    "all masks": (lambda w, x: mean_of_attention(w, x[0], mask=MASKS[2], is_causal=True, local_window_size=(5, 2),
+                                                 query_seq_lengths=LENGTHS, key_value_seq_lengths=LENGTHS[::-1]), 1, 0),
+    "biased": (lambda w, x: mean_of_attention(w, x[0], bias=(w[:9, :9] @ w[:9, 9:18])[None, None], scale=2), 1, 0),
+    "vmap": (lambda w, x: jax.vmap(lambda y, mask: mean_of_attention(w, y, mask=mask))(x, MASKS).sum(), 1, 0),
+    "vmap with common keys": (lambda w, x: jax.vmap(lambda q: jax.nn.dot_product_attention(q, *list(heads(w, x[0]))[1:]).sum())(
+        next(heads(w, x))).sum(), 0, 1),
+    "checkpoint": (lambda w, x: jax.checkpoint(mean_of_attention)(w, x[0]), 1, 0),
+    "jit": (lambda w, x: jax.jit(lambda w, y: mean_of_attention(w, y))(w, x[1]), 1, 0),
+    "scan": (scanned_attention, 1, 0),
+    "gradient": (lambda w, x: (jax.grad(mean_of_attention, 1)(w, x[0]) ** 2).sum(), 0, 1),
+    "rule": (lambda w, x: attention_with_a_rule(*heads(w, x[0])).sum(), 1, 1),
+    "residual": (lambda w, x: jax.nn.dot_product_attention(*heads(w, x[0]), return_residual=True)[0].sum(), 0, 1),
+    "scale that is computed": (lambda w, x: mean_of_attention(w, x[0], scale=w[0, 0] ** 2), 0, 1)}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_attention_is_exported_whole(name):
+    loss, whole, parts = WHOLE[name]
+    own, w, x = jax.nn.dot_product_attention, normal(16, 48), normal(3, 2, 9, 16)
+    text = remat.export.from_jax(loss, w, {"x": x}, check=False).text
+    assert (text.count('"remat.attention"'), "math.exp" in text) == (whole, parts > 0)
+    step = remat.jax.train_step(loss, w, x, optimizer=remat.SGD(0.1))
+    assert jax.nn.dot_product_attention is own
+    expected, gradient = jax.value_and_grad(loss)(w, x)
+    np.testing.assert_allclose(step(x), expected, 1e-4)
+    np.testing.assert_allclose((w - step.params) / 0.1, gradient, 1e-4, 1e-4 * abs(gradient).max())
+
+
+def test_attention_that_an_export_has_traced():
+    """A function that JAX keeps is still one that JAX can compute, differentiate and batch."""
+    w, x = normal(16, 48), normal(3, 2, 9, 16)
+    kept = jax.jit(lambda w, x, mask: mean_of_attention(w, x, mask=mask, is_causal=True))
+    text = remat.export.from_jax(lambda w, x: kept(w, x, MASKS[1]), w, {"x": x[0]}, check=False).text
+    assert "remat.attention" in text and "dot_product_attention" in str(kept.trace(w, x[0], MASKS[1]).jaxpr)
+
+    def plain(w, x, mask):
+        return mean_of_attention(w, x, mask=mask, is_causal=True)
+    arguments = (w, x[0], MASKS[1])
+    assert_close(kept(*arguments), plain(*arguments))
+    assert_close(jax.grad(kept)(*arguments), jax.grad(plain)(*arguments))
+    for dims, more in (((None, 0, None), (w, x, MASKS[1])), ((None, 0, 0), (w, x, MASKS)), ((None, None, 0), (w, x[0], MASKS))):
+        assert_close(jax.vmap(kept, dims)(*more), jax.vmap(plain, dims)(*more))
+        assert_close(jax.vmap(jax.grad(kept), dims)(*more), jax.vmap(jax.grad(plain), dims)(*more))
+
+
+def test_attention_in_float64():
+    """Its softmax is one of float32, as in JAX."""
+    def loss(w, x):
+        return mean_of_attention(w, x, is_causal=True, bias=w[None, None, :9, :9])
+    with jax.enable_x64(True):
+        w, x = np.random.default_rng(1).normal(size=(16, 48)), np.random.default_rng(2).normal(size=(2, 9, 16))
+        step = remat.jax.train_step(loss, w, x, optimizer=remat.SGD(1.0))
+        expected, gradient = jax.value_and_grad(loss)(w, x)
+        np.testing.assert_allclose(step(x), expected, 1e-6)
+        np.testing.assert_allclose(w - step.params, gradient, 2e-6, 2e-6 * abs(gradient).max())
+
+
 def test_integers_of_less_than_a_byte():
     def loss(w, batch):
         h = (w * batch["i"].astype("f4")).sum() + (w[:batch["u"].size] * batch["u"][::-1].astype("f4")).sum()

@@ -15,7 +15,7 @@ class Scalars:
     def constant(self, value: float) -> str:
         """Of the type `kind`; `value` may be -inf."""
         infinity = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
-        return self.add(f"arith.constant {infinity[self.kind] if value == float('-inf') else f'{value:.17e}'}")
+        return self.add("arith.constant", infinity[self.kind] if value == float("-inf") else f"{value:.17e}")
 
     def convert(self, value: str, source: str) -> str:
         """A floating-point number of the type `source` as one of the type `kind`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from remat.errors import ExportError
 from remat.export import orders, triangular
-from remat.jax import fourier, grouped
+from remat.jax import attention, fourier, grouped
 from remat.jax.scatter import add_at
 from remat.jax.workarounds import padding
 
@@ -280,6 +280,7 @@ def table() -> dict[str, Callable[..., Any]]:
             "cummax": cumulative(lax.max), "cummin": cumulative(lax.min),
             "cumlogsumexp": cumulative(jnp.logaddexp), "sort": sort, "top_k": top_k, "approx_top_k": approximate_top_k,
             "pad": padding.pad, "fft": fourier.fft, "reduce_precision": reduce_precision, "ragged_dot_general": grouped.ragged_dot,
+            attention.PRIMITIVE: attention.stand_in,
             "pure_callback": refuse_callback, "io_callback": refuse_callback, "sharding_constraint": keep, "reshard": keep,
             **{name: functools.partial(refuse_linear_algebra, name=name) for name in LINEAR_ALGEBRA},
             "triangular_solve": triangular_solve,

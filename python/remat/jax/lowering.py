@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from remat.errors import ExportError
-from remat.jax import custom, decompositions, scatter
+from remat.jax import attention, custom, decompositions, scatter
 from remat.jax.workarounds import widening
 
 NAME_SCOPE = "checkpoint_name#"
@@ -170,6 +170,7 @@ def to_stablehlo(program: Any, name: str, avals: Sequence[Any]) -> Any:
     called.__name__ = name
     module = jax.jit(called, keep_unused=True).lower(*avals).compiler_ir("stablehlo")
     scatter.replace_barriers(module, find_barriers(module))
+    attention.replace_barriers(module, find_barriers(module))
     erase_barriers(module)
     return module
 
@@ -212,7 +213,9 @@ def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[s
     and how many of its functions have a derivative by hand."""
     import jax
     marker = Marker()
-    program = marker.mark_program(jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr)
+    with attention.kept():
+        program = jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr
+    program = marker.mark_program(program)
     module = to_stablehlo(program, getattr(loss, "__name__", "loss"), jax.tree.leaves((params, inputs)))
     customs = add_functions(module, marker)
     for name, text in more.items():
@@ -229,5 +232,5 @@ def restore(text: str, names: list[str], customs: int) -> str:
     text = name.sub(lambda match: f"remat.name {json.dumps(names[int(match[2])])} {match[1]}", text)
     text = re.sub(rf"{NAME_SCOPE}\d+(\)*)/optimization_barrier", r"name\1", text)
     text = re.sub(rf"{STOP_SCOPE}(\)*)/optimization_barrier", r"stop_gradient\1", text)
-    text = scatter.restore(custom.restore(text, customs))
+    text = attention.restore(scatter.restore(custom.restore(text, customs)))
     return re.sub(r"(checkpoint#\d+\)*)/checkpoint\b", r"\1", text)  # ours, and JAX's behind it
