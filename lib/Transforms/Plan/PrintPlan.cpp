@@ -8,6 +8,7 @@
 #include "Tapes.h"
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/Cost.h"
+#include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Passes.h"
@@ -160,36 +161,47 @@ static void printRegion(raw_ostream &os, RegionOp region, ResidualPaths &paths,
   }
 }
 
-/// Returns true if the backward reads `value` or a view of it. A value that a
-/// loop writes to a tape is kept as part of the tape.
-static bool isKept(Value value, const DenseSet<Operation *> &forward) {
+/// Operations that run in the backward: those whose phase says so, and what
+/// reads their results. Not every rewrite keeps a phase.
+static DenseSet<Operation *> findBackward(func::FuncOp function) {
+  DenseSet<Operation *> backward;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto isBackward = [&](Value read) {
+      return backward.contains(read.getDefiningOp());
+    };
+    // Forward and backward may share what has no contents.
+    if (isWithoutContents(op))
+      return;
+    StringRef phase = getPhase(op);
+    if (phase == kBackwardPhase || phase == kRecomputePhase ||
+        backward.contains(op->getParentOp()) ||
+        llvm::any_of(getInputs(op), isBackward))
+      backward.insert(op);
+  });
+  return backward;
+}
+
+/// Returns true if the backward reads `value` or a view of it, other than for
+/// an update.
+static bool isKept(Value value, const DenseSet<Operation *> &backward) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (!forward.contains(user))
-      return !user->hasTrait<OpTrait::IsTerminator>() &&
-             !isa<tensor::InsertSliceOp>(user) && !isWithoutContents(user);
-    return isReshape(user) && isKept(user->getResult(0), forward);
+    if (backward.contains(user))
+      return getPhase(user) != kUpdatePhase && !isa<func::ReturnOp>(user);
+    return isReshape(user) && isKept(user->getResult(0), backward);
   });
 }
 
 /// Prints the tensors that the forward of a function computes and the backward
 /// reads, decided or not.
 static void printKept(raw_ostream &os, func::FuncOp function) {
-  if (function.isDeclaration())
-    return;
   SmallVector<Row> rows;
-  DenseSet<Operation *> forward = findForward(function);
-  // A function that is not differentiated has no backward.
-  if (llvm::all_of(function.front().getTerminator()->getOperands(),
-                   [&](Value value) {
-                     Operation *op = value.getDefiningOp();
-                     return !op || forward.contains(op);
-                   }))
-    return;
+  DenseSet<Operation *> backward = findBackward(function);
   function.walk([&](Operation *op) {
-    if (!forward.contains(op) || isWithoutContents(op) || isReshape(op))
+    if (backward.contains(op) || getPhase(op) == kUpdatePhase ||
+        isWithoutContents(op) || isReshape(op))
       return;
     for (Value result : op->getResults())
-      if (isa<TensorType>(result.getType()) && isKept(result, forward))
+      if (isa<TensorType>(result.getType()) && isKept(result, backward))
         rows.push_back({describe(result), "kept",
                         multiply(estimateBytes(result.getType()), op), "", "",
                         "", describeSource(result.getLoc())});

@@ -138,7 +138,7 @@ def PrintPlan : Pass<"remat-print-plan", "::mlir::ModuleOp"> {
 
     A function without regions and plan, such as the final program's, gets a table
     of what its backward keeps: tensors that the forward makes and that operations
-    of the backward, on which no loss or other result of the model depends, read.
+    of the backward (those with a `remat.phase`, and what depends on them) read.
 
     The pipeline `--remat-explain` runs everything up to `remat-plan` and this,
     with `again-only`, then everything up to `remat-plan-functions` and this once
