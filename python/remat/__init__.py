@@ -10,6 +10,7 @@
 Importing `remat` imports nothing else: what a name needs is loaded when it is used first.
 """
 import importlib
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"remat.{_home_of[name]}"), name)
     if name == "__all__":
         return [*_SUBMODULES, *_home_of, *_list_derived()]
-    if not name.startswith("_"):
+    # Modules are imported without the compiler, which may not be built.
+    if not name.startswith("_") and not importlib.util.find_spec(f"remat.{name}"):
         for home in _DERIVED:
             module = importlib.import_module(f"remat.{home}")
             if name in module.derived():

@@ -34,7 +34,7 @@ SEPARATOR = "\n// -----\n"
 BATCH = 30
 # The training pipeline in stages, of which these passes are the last: mutants of a stage's output reach the passes after it.
 ENDS = {"remat-lower-random", "remat-fuse", "remat-differentiate", "remat-materialize", "remat-insert-steps",
-        "opt-lower-steps", "remat-schedule", "remat-repeat-at-peak"}
+        "opt-lower-steps", "remat-schedule", "remat-fit-budget"}
 LAST_STAGES = ["remat-bufferize", "remat-lower-train-step", "remat-lower-to-cpu"]
 UPSTREAM = ["canonicalize", "cse", "inline", "symbol-dce", "sccp", "loop-invariant-code-motion", "mem2reg",
             "convert-elementwise-to-linalg", "linalg-generalize-named-ops", "scf-for-loop-canonicalization",
