@@ -14,7 +14,6 @@
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Transforms/Schedule/Destination.h"
-#include "remat/Transforms/Utils/Recompute.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -292,10 +291,11 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
   }
   // Otherwise it would be the same computation as the first one.
   Value latest = getLatest(reader.back(), place, values);
-  repetition.ops.push_back(
-      createGuard(builder, loc, inputs.getArrayRef(),
-                  latest ? ValueRange(latest) : ValueRange(), mapping,
-                  /*repeated=*/true));
+  auto barrier = BarrierOp::create(builder, loc, inputs.getArrayRef(),
+                                   latest ? ValueRange(latest) : ValueRange(),
+                                   /*repeated=*/true);
+  mapping.map(inputs.getArrayRef(), barrier.getResults());
+  repetition.ops.push_back(barrier);
   std::function<void(Value)> viewAgain = [&](Value value) {
     if (mapping.contains(value) || !isRemade(value))
       return;
@@ -307,9 +307,8 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
          cast<DestinationStyleOpInterface>(part->ops.back()).getDpsInputs())
       viewAgain(input);
     for (Operation *op : part->ops)
-      repetition.ops.push_back(cloneRecompute(
-          builder, op, mapping,
-          op == part->ops.back() ? StringRef(kRecomputePhase) : ""));
+      repetition.ops.push_back(builder.clone(*op, mapping));
+    setPhase(repetition.ops.back(), kRecomputePhase);
   }
   size_t numRepeated = repetition.ops.size();
   SmallVector<Operation *> repeatedViews;
