@@ -13,7 +13,8 @@ extern "C" {
  * dialects to `result`, as JSON, for front ends that have a class or a function
  * for each. `policies`: `mnemonic`, and `parameters` (`none`, `names`,
  * `other`). `rules` and `schedules`: `class`, `mnemonic`, and `hyperparameters`
- * (`name`, `kind`, and `default`, if it need not be given). */
+ * (`name`, `kind`, `default`, if it need not be given, and `choices`, if it is
+ * one of some words). */
 MLIR_CAPI_EXPORTED void rematDescribeDialects(MlirStringCallback result,
                                               void *userData);
 

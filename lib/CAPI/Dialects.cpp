@@ -21,6 +21,8 @@ static StringRef getName(Hyperparameter::Kind kind) {
     return "count";
   case Hyperparameter::Kind::LearningRate:
     return "learning_rate";
+  case Hyperparameter::Kind::Choice:
+    return "choice";
   }
   llvm_unreachable("all kinds are above");
 }
@@ -46,6 +48,8 @@ static llvm::json::Value getDefault(const Hyperparameter &parameter) {
   case Hyperparameter::Kind::Real:
   case Hyperparameter::Kind::LearningRate:
     return parameter.defaultValue;
+  case Hyperparameter::Kind::Choice:
+    return parameter.choices[static_cast<size_t>(parameter.defaultValue)];
   }
   llvm_unreachable("all kinds are above");
 }
@@ -57,6 +61,8 @@ static llvm::json::Value convert(opt::HyperparameterTable table) {
                               {"kind", getName(parameter.kind)}};
     if (!parameter.isRequired())
       object["default"] = getDefault(parameter);
+    if (parameter.kind == Hyperparameter::Kind::Choice)
+      object["choices"] = llvm::json::Array(parameter.choices);
     list.push_back(std::move(object));
   }
   return list;

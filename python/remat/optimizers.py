@@ -6,13 +6,14 @@ defaults are in docs/reference/OptDialect.md:
 
     >>> from remat import SGD
     >>> print(SGD(0.1, momentum=0.9, groups=[Group("*.bias", weight_decay=0.0)]))  # doctest: +NORMALIZE_WHITESPACE
-    #opt.sgd<lr = 0.1, momentum = 0.9, dampening = 0.0, nesterov = false, weight_decay = 0.0>
+    #opt.sgd<lr = 0.1, momentum = 0.9, dampening = 0.0, nesterov = false, weight_decay = 0.0, states = f32, rounding = nearest>
       {groups = [#opt.group<"*.bias", weight_decay = 0.0>]}
 
 `lr` is a number, a schedule, a Python function of the step, which counts from 0 (it is called before each step), or the name of
 a function of the module from i64 to f32 or f64 ("@my_schedule").
 """
 import dataclasses
+import functools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -54,16 +55,27 @@ def _attribute(mnemonic: str, values: dict[str, Any]) -> str:
     return f"#opt.{mnemonic}<{', '.join(f'{name} = {text}' for name, text in values.items())}>"
 
 
+def _word(choices: Sequence[str], value: Any) -> str:
+    """A hyperparameter that is one of some words."""
+    if value not in choices:
+        raise ValueError(f"expected one of {', '.join(choices)}, but got {value!r}")
+    return str(value)
+
+
 # A hyperparameter as in assembly, and its type in Python, for each kind of the dialect.
 _KINDS: dict[str, tuple[Callable[[Any], str], Any]] = {
     "real": (number, float), "flag": (lambda value: str(bool(value)).lower(), bool),
-    "count": (lambda value: str(int(value)), int), "learning_rate": (_text, "Rate")}
+    "count": (lambda value: str(int(value)), int), "learning_rate": (_text, "Rate"), "choice": (str, str)}
 
 
 def _texts(instance: Any) -> dict[str, str]:
     """Returns the hyperparameters of a class that `_make_class` has made, as in assembly."""
     return {field.name: field.metadata["text"](getattr(instance, field.name))
             for field in dataclasses.fields(instance) if "text" in field.metadata}
+
+
+# Hyperparameters that are words: how states are stored, and how parameters are rounded.
+WORDS = "states", "rounding"
 
 
 class Schedule:
@@ -100,7 +112,7 @@ class Group:
         parts = [json.dumps(self.pattern)] + ["frozen"] * self.frozen
         if self.rule is not None:
             parts.append(f"rule = {self.rule.attribute()}")
-        parts += [f"{name} = {_text(value)}" for name, value in self.overrides.items()]
+        parts += [f"{name} = {value if name in WORDS else _text(value)}" for name, value in self.overrides.items()]
         return f"#opt.group<{', '.join(parts)}>"
 
 
@@ -155,9 +167,11 @@ def _make_class(described: dict[str, Any], base: type) -> type:
     fields: list[Any] = []
     for parameter in described["hyperparameters"]:
         text, kind = _KINDS[parameter["kind"]]
+        if "choices" in parameter:
+            text = functools.partial(_word, parameter["choices"])
         field: Any = dataclasses.field(metadata={"text": text})
         if "default" in parameter:
-            field.default = parameter["default"] if kind in (bool, int) else float(parameter["default"])
+            field.default = parameter["default"] if kind in (bool, int, str) else float(parameter["default"])
         fields.append((parameter["name"], kind, field))
     return dataclasses.make_dataclass(
         described["class"], fields, bases=(base,), frozen=True,
@@ -172,9 +186,11 @@ class Custom(Optimizer):
     rule: str
     states: int
     lr: Rate
+    rounding: str = "nearest"
 
     def attribute(self) -> str:
-        return f"#opt.custom<{_text(self.rule)}, states = {int(self.states)}, lr = {_text(self.lr)}>"
+        rounding = "" if self.rounding == "nearest" else f", rounding = {self.rounding}"
+        return f"#opt.custom<{_text(self.rule)}, states = {int(self.states)}, lr = {_text(self.lr)}{rounding}>"
 
 
 def bind_rates(optimizer: Optimizer) -> tuple[Optimizer, dict[str, Callable[[int], float]]]:

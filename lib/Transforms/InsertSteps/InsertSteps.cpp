@@ -87,11 +87,17 @@ static opt::EagerStepOp createStep(OpBuilder &builder, StepFunction &step,
   SmallVector<Value> states;
   for (unsigned index : trained.states)
     states.push_back(step.function.getArgument(index));
-  Value param = step.function.getArgument(trained.argument);
+  Value param = step.function.getArgument(trained.argument), key;
+  if (trained.key) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&step.function.getBody().front());
+    key =
+        arith::ConstantIntOp::create(builder, param.getLoc(), *trained.key, 64);
+  }
   return opt::EagerStepOp::create(builder, param.getLoc(), optimizer, param,
                                   trained.gradient, states,
                                   step.function.getArguments().back(), scale,
-                                  builder.getStringAttr(trained.name));
+                                  key, builder.getStringAttr(trained.name));
 }
 
 static void insertEagerSteps(StepFunction &step, FlatSymbolRefAttr optimizer,

@@ -127,16 +127,60 @@ static GradientPreparation emitPreparation(OpBuilder &builder, EagerStepOp op,
   return preparation;
 }
 
+/// The parameter and its states as the rule knows them, one value each.
+static SmallVector<Value> joinOldValues(OpBuilder &builder, EagerStepOp op,
+                                        opt::UpdateRuleAttrInterface rule) {
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  auto param = cast<RankedTensorType>(op.getParam().getType());
+  ValueRange rest = op.getStates();
+  SmallVector<Value> olds = {op.getParam()};
+  for (const opt::RuleState &state : rule.getStates(param, op)) {
+    unsigned count = opt::getStorage(state).size();
+    olds.push_back(count == 1 ? rest.front()
+                              : opt::joinStored(builder, loc, state.type,
+                                                rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+  Type element = param.getElementType();
+  switch (opt::getRoundingOf(rule, param)) {
+  case opt::Rounding::Nearest:
+    break;
+  case opt::Rounding::Stochastic:
+    olds.front() = opt::joinStored(
+        builder, loc, param.clone(opt::StochasticType::get(context, element)),
+        {op.getParam(), op.getKey(), op.getStep()});
+    break;
+  case opt::Rounding::Kahan:
+    olds.front() = opt::joinStored(
+        builder, loc, param.clone(opt::CompensatedType::get(context, element)),
+        {op.getParam(), rest.front()});
+    break;
+  }
+  return olds;
+}
+
+/// The results of a step: the tensors that hold `news`, in the order in which
+/// the step has them.
+static SmallVector<Value> splitNewValues(ArrayRef<Value> news) {
+  SmallVector<Value> param = opt::splitStored(news.front());
+  SmallVector<Value> results = {param.front()};
+  for (Value state : news.drop_front())
+    llvm::append_range(results, opt::splitStored(state));
+  llvm::append_range(results, ArrayRef(param).drop_front());
+  return results;
+}
+
 /// One kernel that overwrites the parameter and its states.
-static SmallVector<Value> emitElementwiseStep(
-    OpBuilder &builder, EagerStepOp op, opt::UpdateRuleAttrInterface rule,
-    const GradientPreparation &preparation, ArrayRef<Value> scalars) {
+static SmallVector<Value>
+emitElementwiseStep(OpBuilder &builder, EagerStepOp op,
+                    opt::UpdateRuleAttrInterface rule,
+                    const GradientPreparation &preparation,
+                    ArrayRef<Value> scalars, ValueRange inits) {
   SmallVector<Value> factors = preparation.getFactors();
   SmallVector<opt::KernelInput> inputs = {op.getGrad()};
   llvm::append_range(inputs, scalars);
   llvm::append_range(inputs, factors);
-  SmallVector<Value> inits = {op.getParam()};
-  llvm::append_range(inits, op.getStates());
   return opt::UpdateKernels(builder, op.getLoc(), preparation.computeType)
       .map(inputs, inits, [&](opt::Formula &f, ValueRange in) {
         ValueRange olds = in.drop_front(inputs.size());
@@ -153,20 +197,22 @@ static bool isInPlace(Value value, Value old) {
     Operation *op = value.getDefiningOp();
     if (auto destination = dyn_cast_or_null<DestinationStyleOpInterface>(op))
       value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
-    else if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
-      value = cast.getSource();
+    else if (isa_and_nonnull<tensor::CastOp, tensor::ExpandShapeOp,
+                             tensor::CollapseShapeOp, tensor::ExtractSliceOp>(
+                 op))
+      value = op->getOperand(0);
     else
       return false;
   }
   return true;
 }
 
-/// The kernels of a rule on tensors; what is not computed in place is copied to
-/// where the old values are.
+/// The kernels of a rule on tensors.
 static SmallVector<Value> emitTensorStep(OpBuilder &builder, EagerStepOp op,
                                          opt::UpdateRuleAttrInterface rule,
                                          const GradientPreparation &preparation,
-                                         ArrayRef<Value> scalars) {
+                                         ArrayRef<Value> scalars,
+                                         ValueRange olds) {
   Location loc = op.getLoc();
   Value gradient = op.getGrad();
   if (preparation.isNeeded()) {
@@ -179,16 +225,20 @@ static SmallVector<Value> emitTensorStep(OpBuilder &builder, EagerStepOp op,
                         })
                    .front();
   }
-  SmallVector<Value> results = rule.emitTensorUpdate(
-      builder, loc, op.getParam(), gradient, op.getStates(), scalars, op);
+  return rule.emitTensorUpdate(builder, loc, olds.front(), gradient,
+                               olds.drop_front(), scalars, op);
+}
+
+/// Copies what is not computed in place to where the old values are.
+static void writeInPlace(OpBuilder &builder, EagerStepOp op,
+                         MutableArrayRef<Value> results) {
   SmallVector<Value> olds = {op.getParam()};
   llvm::append_range(olds, op.getStates());
   for (auto [result, old] : llvm::zip_equal(results, olds))
     if (!isInPlace(result, old))
       result = bufferization::MaterializeInDestinationOp::create(
-                   builder, loc, old.getType(), result, old)
+                   builder, op.getLoc(), old.getType(), result, old)
                    .getResult();
-  return results;
 }
 
 /// Lets `kernel`, an update, make `gradient` from what the last kernel before
@@ -220,13 +270,22 @@ static void lowerStep(EagerStepOp op, SharedScalars &shared) {
   GradientPreparation preparation =
       emitPreparation(builder, op, optimizer, computeType);
   bool isElementwise = rule.isElementwise(op);
-  SmallVector<Value> results =
+  SmallVector<Value> olds = joinOldValues(builder, op, rule);
+  SmallVector<Value> news =
       isElementwise
-          ? emitElementwiseStep(builder, op, rule, preparation, scalars)
-          : emitTensorStep(builder, op, rule, preparation, scalars);
+          ? emitElementwiseStep(builder, op, rule, preparation, scalars, olds)
+          : emitTensorStep(builder, op, rule, preparation, scalars, olds);
+  SmallVector<Value> results = splitNewValues(news);
+  writeInPlace(builder, op, results);
+  // From the last to the first: new values may be made of old ones.
+  news.append(olds);
   Value gradient = op.getGrad();
   op->replaceAllUsesWith(results);
   op.erase();
+  for (Value joined : news)
+    if (auto cast = joined.getDefiningOp<UnrealizedConversionCastOp>();
+        cast && cast->use_empty())
+      cast.erase();
   if (isElementwise)
     if (auto kernel = results.front().getDefiningOp<linalg::LinalgOp>())
       fuseGradient(kernel, gradient);

@@ -77,7 +77,8 @@ static bool areAlike(EagerStepOp a, EagerStepOp b) {
   return a.getOptimizerAttr() == b.getOptimizerAttr() &&
          getRule(a) == getRule(b) &&
          a->getOperandTypes() == b->getOperandTypes() &&
-         static_cast<bool>(a.getScale()) == static_cast<bool>(b.getScale());
+         static_cast<bool>(a.getScale()) == static_cast<bool>(b.getScale()) &&
+         static_cast<bool>(a.getKey()) == static_cast<bool>(b.getKey());
 }
 
 static std::optional<Sinkable> findSinkable(const Callee &callee,
@@ -90,8 +91,9 @@ static std::optional<Sinkable> findSinkable(const Callee &callee,
     Value param = step.getParam();
     SmallVector<Value> others(step.getStates());
     others.append({param, step.getStep()});
-    if (Value scale = step.getScale())
-      others.push_back(scale);
+    for (Value scalar : {Value(step.getScale()), Value(step.getKey())})
+      if (scalar)
+        others.push_back(scalar);
     if (!llvm::all_of(others,
                       [&](Value value) { return isBefore(value, call); }))
       return std::nullopt;
@@ -198,10 +200,13 @@ private:
     }
     unsigned step =
         addArgument(sinkable, [](EagerStepOp op) { return op.getStep(); });
-    Value scale;
+    Value scale, key;
     if (model.getScale())
       scale = body.getArgument(
           addArgument(sinkable, [](EagerStepOp op) { return op.getScale(); }));
+    if (model.getKey())
+      key = body.getArgument(
+          addArgument(sinkable, [](EagerStepOp op) { return op.getKey(); }));
 
     PhaseListener phase(kUpdatePhase);
     OpBuilder builder(context, &phase);
@@ -213,7 +218,7 @@ private:
     auto sunk = EagerStepOp::create(
         builder, model.getLoc(), model.getOptimizerAttr(),
         body.getArgument(param), returned[sinkable.result], states,
-        body.getArgument(step), scale, model.getParameterAttr());
+        body.getArgument(step), scale, key, model.getParameterAttr());
     auto setUpdates = [&](unsigned result, unsigned argument) {
       results[result].set(RematDialect::getUpdatesAttrName(),
                           attributes.getI64IntegerAttr(argument));

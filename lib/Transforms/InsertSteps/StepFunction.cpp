@@ -129,6 +129,19 @@ findGradients(func::FuncOp joint) {
   return gradients;
 }
 
+/// The key of the random bits with which a parameter is rounded: a function of
+/// its name, so that those of the others stay the same when one is added.
+static int64_t getRoundingKey(int64_t seed, StringRef name) {
+  // FNV-1a, then the finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001b3;
+  uint64_t x = hash + (static_cast<uint64_t>(seed) + 1) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return static_cast<int64_t>(x ^ (x >> 31));
+}
+
 /// Decides which parameters are trained, and reports the others.
 static LogicalResult
 findTrained(TrainStepOp train, func::FuncOp joint,
@@ -167,11 +180,13 @@ findTrained(TrainStepOp train, func::FuncOp joint,
                        << "' has no gradient: left alone";
       continue;
     }
-    if (failed(rule.verifyParameter([&]() { return emitError(loc); }, type,
-                                    train)))
+    if (failed(opt::verifyRuleFor(
+            rule, [&]() { return emitError(loc); }, type, train)))
       return failure();
-    step.trained.push_back(
-        {name, i, {}, terminator->getOperand(gradient->second)});
+    TrainedParameter &trained = step.trained.emplace_back(TrainedParameter{
+        name, i, {}, terminator->getOperand(gradient->second), {}});
+    if (opt::getRoundingOf(rule, type) == opt::Rounding::Stochastic)
+      trained.key = getRoundingKey(train.getSeed(), name);
   }
   return success();
 }
@@ -223,8 +238,8 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
   for (TrainedParameter &trained : step.trained) {
     Value param = function.getArgument(trained.argument);
     auto type = cast<RankedTensorType>(param.getType());
-    for (const opt::RuleState &state :
-         optimizer.getRuleFor(trained.name).getStates(type, train)) {
+    for (const opt::RuleState &state : opt::getStoredStates(
+             optimizer.getRuleFor(trained.name), type, train)) {
       NamedAttrList attributes;
       attributes.set(OptDialect::getStateAttrName(),
                      builder.getStringAttr(state.name));
@@ -233,6 +248,9 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
       if (state.initial != "zeros")
         attributes.set(OptDialect::getInitAttrName(),
                        builder.getStringAttr(state.initial));
+      if (state.stored)
+        attributes.set(OptDialect::getStoredAttrName(),
+                       TypeAttr::get(state.stored));
       trained.states.push_back(
           add(state.type, attributes.getDictionary(builder.getContext()),
               param.getLoc()));

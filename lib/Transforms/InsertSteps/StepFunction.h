@@ -21,6 +21,8 @@ struct TrainedParameter {
   unsigned argument;
   SmallVector<unsigned> states;
   Value gradient;
+  /// Of the random bits that round it, if it is rounded so.
+  std::optional<int64_t> key;
 };
 
 /// The function: arguments and results of the loss, then optimizer states, then

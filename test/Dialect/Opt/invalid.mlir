@@ -5,7 +5,7 @@ opt.optimizer @o = "adamw"
 
 // -----
 
-// expected-error @+1 {{#opt.adamw has no hyperparameter 'beta1'; it has b1, b2, eps, lr, weight_decay}}
+// expected-error @+1 {{#opt.adamw has no hyperparameter 'beta1'; it has b1, b2, eps, lr, states, rounding, weight_decay}}
 opt.optimizer @o = #opt.adamw<lr = 1.0e-3, beta1 = 0.9>
 
 // -----
@@ -40,7 +40,7 @@ opt.optimizer @o = #opt.adam<lr = #opt.step_decay<initial = 0.1, factor = 0.5>>
 
 // -----
 
-// expected-error @+1 {{#opt.sgd has no hyperparameter 'b1'; it has lr, momentum, nesterov, dampening, weight_decay}}
+// expected-error @+1 {{#opt.sgd has no hyperparameter 'b1'; it has lr, states, momentum, nesterov, rounding, dampening, weight_decay}}
 opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"*", b1 = 0.9>]}
 
 // -----
@@ -115,7 +115,7 @@ func.func private @f(%w: tensor<4xf32> {opt.init = "gauss(1)"}) { return }
 
 // -----
 
-// expected-error @+1 {{unknown attribute 'opt.parm' on argument 0; the opt dialect knows opt.param, opt.init, opt.state and opt.state_of}}
+// expected-error @+1 {{unknown attribute 'opt.parm' on argument 0; the opt dialect knows opt.param, opt.init, opt.state, opt.state_of and opt.stored}}
 func.func private @f(%w: tensor<4xf32> {opt.parm}) { return }
 
 // -----
@@ -257,3 +257,111 @@ func.func private @counting(%p: f32, %g: f32, %n: i32, %step: i64, %lr: f32) -> 
 }
 // expected-error @+1 {{a rule with 1 states is a function of parameter, gradient, 1 states}}
 opt.optimizer @own = #opt.custom<@counting, states = 1, lr = 0.1>
+
+// -----
+
+// expected-error @+1 {{'states' of #opt.adamw must be one of f32, bf16, int8, int4, but got "int2"}}
+opt.optimizer @o = #opt.adamw<lr = 0.1, states = int2>
+
+// -----
+
+// expected-error @+1 {{'states' of #opt.adamw must be one of f32, bf16, int8, int4, but got 8 : i64}}
+opt.optimizer @o = #opt.adamw<lr = 0.1, states = 8>
+
+// -----
+
+// expected-error @+1 {{'rounding' of #opt.lion must be one of nearest, stochastic, kahan, but got "up"}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = [#opt.group<"w", rule = #opt.lion<lr = 0.1>, rounding = up>]}
+
+// -----
+
+// expected-error @+1 {{#opt.adafactor has no hyperparameter 'states'; it has }}
+opt.optimizer @o = #opt.adafactor<states = int8>
+
+// -----
+
+// expected-error @+1 {{'states' of #opt.sgd is how its momentum is stored, but got "int8" without a 'momentum'}}
+opt.optimizer @o = #opt.sgd<lr = 0.1, states = int8>
+
+// -----
+
+opt.optimizer @o = #opt.lion<lr = 0.1, states = int8>
+func.func @scales_are_missing(%w: tensor<4096xf32>, %m: tensor<4096xf32>, %t: i64) {
+  // expected-error @+1 {{@o keeps 2 states for a parameter (m, m.scale), but got 1}}
+  %0:2 = opt.eager_step @o(%w, %w, %m) step %t : tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.lion<lr = 0.1, states = int4>
+func.func @blocks_of_another_size(%w: tensor<4096xf32>, %m: tensor<16x128xi8>, %s: tensor<16xf32>, %t: i64) {
+  // expected-error @+1 {{state 'm' of a parameter of type 'tensor<4096xf32>' must be a 'tensor<32x64xi8>', but got 'tensor<16x128xi8>'}}
+  %0:3 = opt.eager_step @o(%w, %w, %m, %s) step %t : tensor<4096xf32>, tensor<4096xf32>, tensor<16x128xi8>, tensor<16xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1, rounding = stochastic>
+func.func @no_key(%w: tensor<4xbf16>, %t: i64) {
+  // expected-error @+1 {{rounds 'w' stochastically, and needs a 'key'}}
+  %0 = opt.eager_step @o(%w, %w) step %t {parameter = "w"} : tensor<4xbf16>, tensor<4xbf16>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.sgd<lr = 0.1, rounding = stochastic>
+func.func @stochastic_f16(%w: tensor<4xf16>, %t: i64) {
+  // expected-error @+1 {{stochastic rounding is for parameters of bf16, but got 'tensor<4xf16>'; give it a group with 'rounding = nearest' or 'rounding = kahan'}}
+  %0 = opt.eager_step @o(%w, %w) step %t : tensor<4xf16>, tensor<4xf16>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{codes are int8 or int4, but got 'int2'}}
+func.func @other_codes(%w: tensor<4x!opt.blockwise<int2, 256>>) { return }
+
+// -----
+
+// expected-error @+1 {{the elements of a block must be positive, and their codes whole bytes, but got 5}}
+func.func @half_a_byte(%w: tensor<4x!opt.blockwise<int4, 5>>) { return }
+
+// -----
+
+// expected-error @+1 {{'opt.stored' of argument 0 must be a floating-point type or !opt.blockwise<...>, but got i8}}
+func.func @stored_as_what(%m: f32 {opt.stored = i8}) { return }
+
+// -----
+
+opt.optimizer @o = #opt.custom<@rule, states = 2>
+func.func @rule(%w: f32, %g: f32, %m: f32 {opt.stored = !opt.blockwise<int8, 16>}, %v: f32 {opt.stored = !opt.blockwise<int8, 32>}, %t: i64, %lr: f32) -> (f32, f32, f32) {
+  return %w, %m, %v : f32, f32, f32
+}
+func.func @blocks_of_two_sizes(%w: tensor<64xf32>, %m: tensor<4x16xi8>, %ms: tensor<4xf32>, %v: tensor<2x32xi8>, %vs: tensor<2xf32>, %t: i64) {
+  // expected-error @+1 {{quantized states of one rule have blocks of one size, but got 16 and 32}}
+  %0:5 = opt.eager_step @o(%w, %w, %m, %ms, %v, %vs) step %t : tensor<64xf32>, tensor<64xf32>, tensor<4x16xi8>, tensor<4xf32>, tensor<2x32xi8>, tensor<2xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.custom<@rule, states = 1>
+func.func @rule(%w: f32, %g: f32, %m: f32 {opt.stored = !opt.blockwise<int8, 16>, opt.init = "ones"}, %t: i64, %lr: f32) -> (f32, f32) {
+  return %w, %m : f32, f32
+}
+func.func @starts_from_ones(%w: tensor<64xf32>, %m: tensor<4x16xi8>, %ms: tensor<4xf32>, %t: i64) {
+  // expected-error @+1 {{a quantized state starts from zeros, but 's0' starts from ones}}
+  %0:3 = opt.eager_step @o(%w, %w, %m, %ms) step %t : tensor<64xf32>, tensor<64xf32>, tensor<4x16xi8>, tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 2 of @rule has 'opt.stored', which is for rules on scalars; a state of a rule on tensors is stored as its type says}}
+opt.optimizer @o = #opt.custom<@rule, states = 1>
+func.func @rule(%w: tensor<?xf32>, %g: tensor<?xf32>, %m: tensor<?xf32> {opt.stored = bf16}, %t: i64, %lr: f32) -> (tensor<?xf32>, tensor<?xf32>) {
+  return %w, %m : tensor<?xf32>, tensor<?xf32>
+}

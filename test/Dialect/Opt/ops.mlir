@@ -22,6 +22,18 @@ opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<in
 opt.optimizer @torch = #opt.sgd<lr = 0.1, momentum = 1.0, dampening = 1.0> {clip_value = 0.0, clip_norm = 0.0}
 // CHECK: opt.optimizer @lamb = #opt.lamb<lr = 1.000000e-01> {groups = [#opt.group<"norm", rule = #opt.adafactor<weight_decay = 1.000000e-01>>]}
 opt.optimizer @lamb = #opt.lamb<lr = 0.1> {groups = [#opt.group<"norm", rule = #opt.adafactor<weight_decay = 0.1>>]}
+// How states are stored and parameters are rounded.
+// CHECK: opt.optimizer @int8 = #opt.adamw<lr = 1.000000e-01, states = int8> {groups = [#opt.group<"norm", states = f32>, #opt.group<"head", rounding = kahan, states = bf16>]}
+opt.optimizer @int8 = #opt.adamw<lr = 0.1, states = "int8", rounding = nearest>
+    {groups = [#opt.group<"norm", states = f32>, #opt.group<"head", states = bf16, rounding = kahan>]}
+// CHECK: opt.optimizer @stochastic = #opt.sgd<lr = 1.000000e-01, momentum = 9.000000e-01, states = int4, rounding = stochastic>
+opt.optimizer @stochastic = #opt.sgd<lr = 0.1, momentum = 0.9, states = int4, rounding = stochastic>
+// CHECK: opt.optimizer @quantized = #opt.custom<@signum8, states = 1>
+opt.optimizer @quantized = #opt.custom<@signum8, states = 1>
+// CHECK: func.func @signum8({{.*}}, %{{.*}}: f32 {opt.stored = !opt.blockwise<int8, 16, unsigned>}
+func.func @signum8(%p: f32, %g: f32, %s: f32 {opt.stored = !opt.blockwise<int8, 16, unsigned>}, %step: i64, %lr: f32) -> (f32, f32) {
+  return %p, %s : f32, f32
+}
 
 func.func private @rate(i64) -> f32
 func.func @signum(%p: f32, %g: f32, %s: f32, %step: i64, %lr: f32) -> (f32, f32) {
@@ -45,5 +57,28 @@ func.func @steps(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %v: te
   // Parameters of 16 bits keep their state in f32.
   // CHECK: opt.eager_step @lion({{.*}}) step %{{.*}} : tensor<?xbf16>, tensor<?xbf16>, tensor<?xf32>
   %h1, %mh1 = opt.eager_step @lion(%h, %dh, %mh) step %t : tensor<?xbf16>, tensor<?xbf16>, tensor<?xf32>
+  return
+}
+
+// Codes, whose last block may be a part, and scales; small parameters have neither.
+// CHECK-LABEL: func.func @quantized_states(
+func.func @quantized_states(%w: tensor<5x1000xf32>, %m: tensor<20x256xi8>, %ms: tensor<20xf32>, %v: tensor<20x256xi8>, %vs: tensor<20xf32>,
+                            %u: tensor<4095xf32>, %um: tensor<4095xf32>, %uv: tensor<4095xf32>, %t: i64) {
+  // CHECK: opt.eager_step @int8(%{{.*}}) step %{{.*}} : tensor<5x1000xf32>, tensor<5x1000xf32>, tensor<20x256xi8>, tensor<20xf32>, tensor<20x256xi8>, tensor<20xf32>
+  %0:5 = opt.eager_step @int8(%w, %w, %m, %ms, %v, %vs) step %t
+      : tensor<5x1000xf32>, tensor<5x1000xf32>, tensor<20x256xi8>, tensor<20xf32>, tensor<20x256xi8>, tensor<20xf32>
+  // CHECK: opt.eager_step @int8(%{{.*}}) step %{{.*}} : tensor<4095xf32>, tensor<4095xf32>, tensor<4095xf32>, tensor<4095xf32>
+  %1:3 = opt.eager_step @int8(%u, %u, %um, %uv) step %t : tensor<4095xf32>, tensor<4095xf32>, tensor<4095xf32>, tensor<4095xf32>
+  return
+}
+
+// Two codes to a byte, and the key of random bits; what is rounded away is a state.
+// CHECK-LABEL: func.func @rounded_parameters(
+func.func @rounded_parameters(%w: tensor<4096xbf16>, %m: tensor<32x64xi8>, %ms: tensor<32xf32>, %t: i64, %key: i64,
+                              %h: tensor<4xf16>, %hm: tensor<4xbf16>, %hc: tensor<4xf16>) {
+  // CHECK: opt.eager_step @stochastic(%{{.*}}) step %{{.*}} key %{{.*}} : tensor<4096xbf16>, tensor<4096xbf16>, tensor<32x64xi8>, tensor<32xf32>
+  %0:3 = opt.eager_step @stochastic(%w, %w, %m, %ms) step %t key %key : tensor<4096xbf16>, tensor<4096xbf16>, tensor<32x64xi8>, tensor<32xf32>
+  // CHECK: opt.eager_step @int8(%{{.*}}) step %{{.*}} {parameter = "head"} : tensor<4xf16>, tensor<4xf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xf16>
+  %1:4 = opt.eager_step @int8(%h, %h, %hm, %hm, %hc) step %t {parameter = "head"} : tensor<4xf16>, tensor<4xf16>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xf16>
   return
 }

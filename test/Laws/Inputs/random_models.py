@@ -20,7 +20,28 @@ from mlir_text import Printer, Value, scalar_body, tensor, typed  # noqa: E402
 
 OPTIMIZERS = ["#opt.sgd<lr = 0.05, momentum = 0.9>", "#opt.adamw<lr = 0.01, weight_decay = 0.01>",
               "#opt.adam<lr = #opt.linear_warmup_cosine<peak = 0.02, warmup = 2, total = 9, floor = 0.0>>",
-              "#opt.lion<lr = 0.003>", "#opt.sgd<lr = 0.05, nesterov = true, momentum = 0.8>"]
+              "#opt.lion<lr = 0.003>", "#opt.sgd<lr = 0.05, nesterov = true, momentum = 0.8>",
+              "#opt.adamw<lr = 0.01, eps = 0.001, states = bf16>", "#opt.custom<@quantized, states = 2, lr = 0.05>"]
+# Parameters are small here: a rule of the module's own has blocks of few elements, so that many are a part only.
+QUANTIZED = """
+func.func private @quantized(%w: f32, %g: f32, %m: f32 {opt.state = "m", opt.stored = !opt.blockwise<intBITS, 24>},
+                             %v: f32 {opt.state = "v", opt.stored = !opt.blockwise<intBITS, 24, unsigned>}, %t: i64, %lr: f32)
+    -> (f32, f32, f32) {
+  %half = arith.constant 0.5 : f32
+  %eps = arith.constant 0.01 : f32
+  %kept = arith.mulf %half, %m : f32
+  %next = arith.addf %kept, %g : f32
+  %square = arith.mulf %g, %g : f32
+  %old = arith.mulf %half, %v : f32
+  %moment = arith.addf %old, %square : f32
+  %root = math.sqrt %moment : f32
+  %size = arith.addf %root, %eps : f32
+  %direction = arith.divf %next, %size : f32
+  %d = arith.mulf %lr, %direction : f32
+  %w1 = arith.subf %w, %d : f32
+  return %w1, %next, %moment : f32, f32, f32
+}
+"""
 ACTIVATIONS = {
     "tanh": "math.tanh b0", "sine": "math.sin b0",
     "sigmoid": "negf b0\nmath.exp b1\naddf b2 {one}\ndivf {one} b3", "relu": "maximumf b0 {zero}"}
@@ -884,8 +905,10 @@ class Model:
             env[n].type + (f' {{remat.state = "{n}"}}' if n != "rng" else "") for n in written]
         body = "\n".join(p.lines)
         generator = "remat.generator @generator seed(3)\n" if "@generator" in body + "".join(self.functions) else ""
-        return (f"opt.optimizer @optimizer = {self.random.choice(OPTIMIZERS)}\n"
-                "remat.train_step @step for @loss optimizer(@optimizer) {eager}\n" + generator + "".join(self.functions) +
+        optimizer = self.random.choice(OPTIMIZERS)
+        rule = QUANTIZED.replace("BITS", self.random.choice("48")) if "@quantized" in optimizer else ""
+        return (f"opt.optimizer @optimizer = {optimizer}\n"
+                "remat.train_step @step for @loss optimizer(@optimizer) {eager}\n" + rule + generator + "".join(self.functions) +
                 f"func.func @loss(\n    {', '.join(declared)})\n    -> ({', '.join(types)}) {{\n{body}\n"
                 f"  return {typed(results)}\n}}\n")
 

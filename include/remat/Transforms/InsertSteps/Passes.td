@@ -60,8 +60,8 @@ def SinkSteps : Pass<"remat-sink-steps", "::mlir::ModuleOp"> {
     calls is followed by an `opt.eager_step` for one of its results, that step
     becomes part of the function: the gradient is gone before the next one
     exists, and its product and the update may be one loop (`remat-tile-updates`).
-    The function takes the parameter, its states, the number of the step and the
-    scale, unless it has them already, and returns the new values in place of the
+    The function takes the parameter, its states, the number of the step, the
+    scale and the key, unless it has them already, and returns the new values in place of the
     gradient (`remat.updates = <argument>`).
 
     The steps of all calls must have the same rule, and stand right after their
@@ -93,6 +93,12 @@ def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
     `clip_value`; `clip_norm` adds a reduction over it (sum of squares in f64).
     Everything carries `remat.phase = "update"`.
 
+    A state that is quantized (`!opt.blockwise`) is dequantized in the kernel and
+    quantized again, so that no array of numbers exists: a kernel finds the
+    largest magnitude of each block first, by computing its new elements, which
+    the other one recomputes. A parameter that is rounded stochastically draws in the
+    kernel, and what is lost by `kahan` is one more state of it.
+
     A rule on tensors becomes as many kernels as it needs, a custom one the body
     of its function (a call where that is declared only). Results that are not
     computed in place are copied to where the old values were.
@@ -103,7 +109,8 @@ def LowerSteps : Pass<"opt-lower-steps", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::math::MathDialect", "::mlir::remat::RematDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_INSERTSTEPS_PASSES_TD

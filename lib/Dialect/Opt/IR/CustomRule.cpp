@@ -15,6 +15,7 @@ static HyperparameterTable getTable() {
   static constexpr Hyperparameter table[] = {
       {"states", Kind::Count, 0.0, 0.0, 16.0},
       {"lr", Kind::LearningRate, 0.0},
+      kRounding,
   };
   return table;
 }
@@ -62,6 +63,9 @@ SmallVector<RuleState> CustomAttr::getStates(RankedTensorType param,
     if (auto type =
             dyn_cast<RankedTensorType>(rule.getArgumentTypes()[argument]))
       state.type = getTypeFor(type, param);
+    else if (auto stored = rule.getArgAttrOfType<TypeAttr>(
+                 argument, OptDialect::getStoredAttrName()))
+      state.type = param.clone(stored.getValue());
     states.push_back(state);
   }
   return states;
@@ -90,6 +94,9 @@ CustomAttr::verifyParameter(function_ref<InFlightDiagnostic()> emitError,
     return fail("it takes ") << expected
                              << "; a rule on scalars, or on tensors with "
                                 "dynamic sizes, fits parameters of any shape";
+  if (getRounding() != Rounding::Nearest)
+    return fail("its function is one on tensors, which rounds its results "
+                "itself; leave out 'rounding'");
   for (const RuleState &state : getStates(param, user))
     if (!state.type.hasStaticShape() && param.hasStaticShape())
       return fail("the sizes of its state '")
@@ -187,6 +194,10 @@ SmallVector<Value> CustomAttr::emitTensorUpdate(OpBuilder &builder,
 
 Attribute CustomAttr::getLearningRate() const {
   return getHyperparameters().get("lr");
+}
+
+Rounding CustomAttr::getRounding() const {
+  return opt::getRounding(getHyperparameters());
 }
 
 Attribute

@@ -17,6 +17,8 @@ Attribute Hyperparameter::getDefault(MLIRContext *context) const {
     return builder.getBoolAttr(defaultValue != 0);
   case Kind::Count:
     return builder.getI64IntegerAttr(static_cast<int64_t>(defaultValue));
+  case Kind::Choice:
+    return builder.getStringAttr(choices[static_cast<size_t>(defaultValue)]);
   case Kind::Real:
   case Kind::LearningRate:
     return builder.getF64FloatAttr(defaultValue);
@@ -48,6 +50,25 @@ static Attribute normalize(const Hyperparameter &entry, Attribute value) {
   return value;
 }
 
+ParseResult mlir::opt::parseValue(AsmParser &parser, Attribute &value) {
+  Builder &builder = parser.getBuilder();
+  std::string word;
+  if (failed(parser.parseOptionalKeywordOrString(&word)))
+    return parser.parseAttribute(value);
+  if (word == "true" || word == "false")
+    value = builder.getBoolAttr(word == "true");
+  else
+    value = builder.getStringAttr(word);
+  return success();
+}
+
+void mlir::opt::printValue(AsmPrinter &printer, Attribute value) {
+  if (auto word = dyn_cast<StringAttr>(value))
+    printer.printKeywordOrString(word);
+  else
+    printer.printAttributeWithoutType(value);
+}
+
 FailureOr<DictionaryAttr>
 mlir::opt::parseHyperparameters(AsmParser &parser, HyperparameterTable table,
                                 StringRef what) {
@@ -68,7 +89,7 @@ mlir::opt::parseHyperparameters(AsmParser &parser, HyperparameterTable table,
     const Hyperparameter *entry = lookUp(table, name);
     if (values.get(name))
       return parser.emitError(loc) << "hyperparameter '" << name << "' twice";
-    if (parser.parseEqual() || parser.parseAttribute(value))
+    if (parser.parseEqual() || parseValue(parser, value))
       return failure();
     values.append(name, normalize(*entry, value));
     return success();
@@ -97,7 +118,7 @@ void mlir::opt::printHyperparameters(AsmPrinter &printer,
     if (!entry.isRequired() && value == entry.getDefault(values.getContext()))
       continue;
     printer << (isFirst ? "" : ", ") << entry.name << " = ";
-    printer.printAttributeWithoutType(value);
+    printValue(printer, value);
     isFirst = false;
   }
 }
@@ -135,6 +156,15 @@ static LogicalResult verifyOne(function_ref<InFlightDiagnostic()> emitError,
     if (!isInRange(static_cast<double>(number.getInt())))
       return emitRange();
     return success();
+  }
+  case Hyperparameter::Kind::Choice: {
+    auto word = dyn_cast<StringAttr>(value);
+    if (word && llvm::is_contained(entry.choices, word.getValue()))
+      return success();
+    InFlightDiagnostic diagnostic = emitError() << "'" << entry.name << "' of "
+                                                << what << " must be one of ";
+    llvm::interleaveComma(entry.choices, diagnostic);
+    return diagnostic << ", but got " << value;
   }
   case Hyperparameter::Kind::LearningRate:
     if (isa<ScheduleAttrInterface, FlatSymbolRefAttr>(value))

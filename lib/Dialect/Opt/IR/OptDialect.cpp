@@ -20,9 +20,12 @@ using namespace mlir::opt;
 #include "remat/Dialect/Opt/IR/OptAttrInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "remat/Dialect/Opt/IR/OptTypes.cpp.inc"
 
 void OptDialect::initialize() {
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "remat/Dialect/Opt/IR/OptOps.cpp.inc"
@@ -33,6 +36,13 @@ void OptDialect::registerAttributes() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "remat/Dialect/Opt/IR/OptAttributes.cpp.inc"
+      >();
+}
+
+void OptDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "remat/Dialect/Opt/IR/OptTypes.cpp.inc"
       >();
 }
 
@@ -173,10 +183,19 @@ LogicalResult OptDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << "'opt.state_of' of argument " << argument << " ";
     });
   }
+  if (name == getStoredAttrName()) {
+    auto type = dyn_cast<TypeAttr>(value);
+    if (!type || !isa<FloatType, BlockwiseType>(type.getValue()))
+      return op->emitError() << "'opt.stored' of argument " << argument
+                             << " must be a floating-point type or "
+                                "!opt.blockwise<...>, but got "
+                             << value;
+    return success();
+  }
   return op->emitError() << "unknown attribute '" << name << "' on argument "
                          << argument
                          << "; the opt dialect knows opt.param, opt.init, "
-                            "opt.state and opt.state_of";
+                            "opt.state, opt.state_of and opt.stored";
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,7 +222,7 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
       parser.emitError(loc) << "hyperparameter '" << key << "' twice";
       return {};
     }
-    if (parser.parseEqual() || parser.parseAttribute(value))
+    if (parser.parseEqual() || parseValue(parser, value))
       return {};
     overrides.append(key, value);
   }
@@ -220,7 +239,7 @@ void GroupAttr::print(AsmPrinter &printer) const {
     printer << ", frozen";
   for (NamedAttribute override : getOverrides()) {
     printer << ", " << override.getName().getValue() << " = ";
-    printer.printAttributeWithoutType(override.getValue());
+    printValue(printer, override.getValue());
   }
   printer << ">";
 }

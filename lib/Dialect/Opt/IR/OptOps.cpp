@@ -112,8 +112,16 @@ static LogicalResult verifyCustomRule(OptimizerOp op, CustomAttr custom,
     if (i != 1 && type.getResult(i == 0 ? 0 : i - 1) != argument)
       return fail();
   }
-  if (isa<RankedTensorType>(type.getInput(0)))
+  if (isa<RankedTensorType>(type.getInput(0))) {
+    for (unsigned i = 2; i < states + 2; ++i)
+      if (function.getArgAttr(i, OptDialect::getStoredAttrName()))
+        return op.emitOpError()
+               << "argument " << i << " of " << custom.getRule()
+               << " has 'opt.stored', which is for rules on scalars; a state "
+                  "of "
+                  "a rule on tensors is stored as its type says";
     return success();
+  }
   if (!llvm::all_equal(ArrayRef(type.getInputs()).take_front(states + 2)) ||
       type.getInput(states + 3) != type.getInput(0))
     return fail();
@@ -240,9 +248,12 @@ EagerStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                          << " freezes parameter '" << getParameter() << "'";
   auto param = cast<RankedTensorType>(getParam().getType());
   if (failed(
-          rule.verifyParameter([&]() { return emitOpError(); }, param, *this)))
+          verifyRuleFor(rule, [&]() { return emitOpError(); }, param, *this)))
     return failure();
-  SmallVector<RuleState> states = rule.getStates(param, *this);
+  if (getRoundingOf(rule, param) == Rounding::Stochastic && !getKey())
+    return emitOpError() << "rounds '" << getParameter()
+                         << "' stochastically, and needs a 'key'";
+  SmallVector<RuleState> states = getStoredStates(rule, param, *this);
   if (states.size() != getStates().size())
     return emitOpError() << getOptimizerAttr() << " keeps " << states.size()
                          << " states for a parameter ("

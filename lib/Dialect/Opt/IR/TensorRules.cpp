@@ -24,16 +24,21 @@ static Value emitRootMean(Formula &f, Value sum, Value count) {
 
 HyperparameterTable LAMBAttr::getTable() {
   static constexpr Hyperparameter table[] = {
-      {"lr", Kind::LearningRate},          {"b1", Kind::Real, 0.9, 0.0, 1.0},
-      {"b2", Kind::Real, 0.999, 0.0, 1.0}, {"eps", Kind::Real, 1e-6},
+      {"lr", Kind::LearningRate},
+      {"b1", Kind::Real, 0.9, 0.0, 1.0},
+      {"b2", Kind::Real, 0.999, 0.0, 1.0},
+      {"eps", Kind::Real, 1e-6},
       {"weight_decay", Kind::Real, 0.0},
+      kStates,
+      kRounding,
   };
   return table;
 }
 
 SmallVector<RuleState> LAMBAttr::getStates(RankedTensorType param,
                                            Operation *) const {
-  return getElementwiseStates(param, {"m", "v"});
+  return getMoments(param, {{"m"}, {"v", /*isSigned=*/false}},
+                    getChoice("states"));
 }
 
 bool LAMBAttr::isElementwise(Operation *) const { return false; }
@@ -111,6 +116,7 @@ HyperparameterTable AdafactorAttr::getTable() {
       {"eps2", Kind::Real, 1e-3},
       {"d", Kind::Real, 1.0},
       {"weight_decay", Kind::Real, 0.0},
+      kRounding,
   };
   return table;
 }

@@ -12,15 +12,6 @@ using namespace mlir;
 using namespace mlir::opt;
 using Kind = Hyperparameter::Kind;
 
-SmallVector<RuleState>
-mlir::opt::getElementwiseStates(RankedTensorType param,
-                                ArrayRef<StringRef> names, StringRef initial) {
-  RankedTensorType type = param.clone(getComputeType(param.getElementType()));
-  return llvm::map_to_vector(names, [&](StringRef name) {
-    return RuleState{name.str(), type, initial.str()};
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // SGD
 //===----------------------------------------------------------------------===//
@@ -32,6 +23,8 @@ HyperparameterTable SGDAttr::getTable() {
       {"dampening", Kind::Real, 0.0, -Hyperparameter::kInfinity},
       {"nesterov", Kind::Flag, 0.0},
       {"weight_decay", Kind::Real, 0.0},
+      kStates,
+      kRounding,
   };
   return table;
 }
@@ -47,6 +40,11 @@ LogicalResult SGDAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       (isZero("momentum") || !isZero("dampening")))
     return emitError() << "'nesterov' of #opt.sgd needs a 'momentum' that is "
                           "not 0, and no 'dampening'";
+  auto states = cast<StringAttr>(values.get("states"));
+  if (isZero("momentum") && states != "f32")
+    return emitError() << "'states' of #opt.sgd is how its momentum is stored, "
+                          "but got "
+                       << states << " without a 'momentum'";
   return success();
 }
 
@@ -54,7 +52,7 @@ SmallVector<RuleState> SGDAttr::getStates(RankedTensorType param,
                                           Operation *) const {
   if (getReal("momentum") == 0)
     return {};
-  return getElementwiseStates(param, {"momentum"});
+  return getMoments(param, {{"momentum"}}, getChoice("states"));
 }
 
 SmallVector<Value> SGDAttr::emitScalars(OpBuilder &builder, Location loc,
@@ -94,18 +92,26 @@ SmallVector<Value> SGDAttr::emitUpdate(OpBuilder &builder, Location loc,
 
 HyperparameterTable AdamAttr::getTable() {
   static constexpr Hyperparameter table[] = {
-      {"lr", Kind::LearningRate},          {"b1", Kind::Real, 0.9, 0.0, 1.0},
-      {"b2", Kind::Real, 0.999, 0.0, 1.0}, {"eps", Kind::Real, 1e-8},
+      {"lr", Kind::LearningRate},
+      {"b1", Kind::Real, 0.9, 0.0, 1.0},
+      {"b2", Kind::Real, 0.999, 0.0, 1.0},
+      {"eps", Kind::Real, 1e-8},
       {"weight_decay", Kind::Real, 0.0},
+      kStates,
+      kRounding,
   };
   return table;
 }
 /// torch.optim.AdamW's defaults.
 HyperparameterTable AdamWAttr::getTable() {
   static constexpr Hyperparameter table[] = {
-      {"lr", Kind::LearningRate},          {"b1", Kind::Real, 0.9, 0.0, 1.0},
-      {"b2", Kind::Real, 0.999, 0.0, 1.0}, {"eps", Kind::Real, 1e-8},
+      {"lr", Kind::LearningRate},
+      {"b1", Kind::Real, 0.9, 0.0, 1.0},
+      {"b2", Kind::Real, 0.999, 0.0, 1.0},
+      {"eps", Kind::Real, 1e-8},
       {"weight_decay", Kind::Real, 0.01},
+      kStates,
+      kRounding,
   };
   return table;
 }
@@ -130,7 +136,8 @@ static SmallVector<Value> emitAdamUpdate(Formula f, double b1, double b2,
 
 SmallVector<RuleState> AdamAttr::getStates(RankedTensorType param,
                                            Operation *) const {
-  return getElementwiseStates(param, {"m", "v"});
+  return getMoments(param, {{"m"}, {"v", /*isSigned=*/false}},
+                    getChoice("states"));
 }
 
 SmallVector<Value> AdamAttr::emitScalars(OpBuilder &builder, Location loc,
@@ -152,7 +159,8 @@ SmallVector<Value> AdamAttr::emitUpdate(OpBuilder &builder, Location loc,
 
 SmallVector<RuleState> AdamWAttr::getStates(RankedTensorType param,
                                             Operation *) const {
-  return getElementwiseStates(param, {"m", "v"});
+  return getMoments(param, {{"m"}, {"v", /*isSigned=*/false}},
+                    getChoice("states"));
 }
 
 SmallVector<Value> AdamWAttr::emitScalars(OpBuilder &builder, Location loc,
@@ -186,13 +194,15 @@ HyperparameterTable LionAttr::getTable() {
       {"b1", Kind::Real, 0.9, 0.0, 1.0},
       {"b2", Kind::Real, 0.99, 0.0, 1.0},
       {"weight_decay", Kind::Real, 0.0},
+      kStates,
+      kRounding,
   };
   return table;
 }
 
 SmallVector<RuleState> LionAttr::getStates(RankedTensorType param,
                                            Operation *) const {
-  return getElementwiseStates(param, {"m"});
+  return getMoments(param, {{"m"}}, getChoice("states"));
 }
 
 SmallVector<Value> LionAttr::emitUpdate(OpBuilder &builder, Location loc,

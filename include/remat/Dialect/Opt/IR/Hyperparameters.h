@@ -18,7 +18,7 @@
 namespace mlir::opt {
 
 struct Hyperparameter {
-  enum class Kind { Real, Flag, Count, LearningRate };
+  enum class Kind { Real, Flag, Count, LearningRate, Choice };
 
   static constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -28,12 +28,18 @@ struct Hyperparameter {
   double defaultValue = kRequired;
   /// Numbers are in [low, high).
   double low = 0, high = kInfinity;
+  /// Of a choice, the words; its default is the number of one.
+  ArrayRef<StringRef> choices = {};
 
   bool isRequired() const { return defaultValue != defaultValue; }
   Attribute getDefault(MLIRContext *context) const;
 };
 
 using HyperparameterTable = ArrayRef<Hyperparameter>;
+
+/// Parses and prints a hyperparameter's value: an attribute, or a word.
+ParseResult parseValue(AsmParser &parser, Attribute &value);
+void printValue(AsmPrinter &printer, Attribute value);
 
 /// Parses `name = value, ...` up to and including the closing `>`; `what` names
 /// the attribute in messages. The result has an entry for every hyperparameter.

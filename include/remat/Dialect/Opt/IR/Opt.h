@@ -17,6 +17,8 @@
 
 #include "remat/Dialect/Opt/IR/Hyperparameters.h"
 #include "remat/Dialect/Opt/IR/OptDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "remat/Dialect/Opt/IR/OptTypes.h.inc"
 
 namespace mlir::opt {
 /// A state that a rule keeps for a parameter. `initial` is as in `opt.init`.
@@ -24,7 +26,15 @@ struct RuleState {
   std::string name;
   RankedTensorType type;
   std::string initial = "zeros";
+  /// Of codes (`getStorage`): what they stand for.
+  BlockwiseType stored = {};
 };
+
+/// How a new value is rounded to the type of its parameter.
+enum class Rounding { Nearest, Stochastic, Kahan };
+
+/// Returns the hyperparameter `rounding`; nearest if there is none.
+Rounding getRounding(DictionaryAttr hyperparameters);
 } // namespace mlir::opt
 
 #include "remat/Dialect/Opt/IR/OptAttrInterfaces.h.inc"
@@ -47,6 +57,44 @@ Type getComputeType(Type paramElementType);
 SmallVector<RuleState> getElementwiseStates(RankedTensorType param,
                                             ArrayRef<StringRef> names,
                                             StringRef initial = "zeros");
+
+/// A state of the parameter's shape that `states` (kStates) is about.
+struct Moment {
+  StringRef name;
+  bool isSigned = true;
+};
+
+/// The hyperparameter that says in which type moments are stored, and the one
+/// that says how parameters are rounded.
+inline constexpr StringRef kStateKinds[] = {"f32", "bf16", "int8", "int4"};
+inline constexpr StringRef kRoundings[] = {"nearest", "stochastic", "kahan"};
+inline constexpr Hyperparameter kStates = {
+    "states", Hyperparameter::Kind::Choice, 0, 0, 0, kStateKinds};
+inline constexpr Hyperparameter kRounding = {
+    "rounding", Hyperparameter::Kind::Choice, 0, 0, 0, kRoundings};
+
+/// States of the shape of `param` that are stored as `kind`, one of
+/// kStateKinds, says: `f32` is the type that the rule computes in. Small ones,
+/// and those of sizes that are not known, are never quantized.
+SmallVector<RuleState> getMoments(RankedTensorType param,
+                                  ArrayRef<Moment> moments, StringRef kind);
+
+/// The tensors that hold the state: itself, or codes and scales.
+SmallVector<RuleState> getStorage(const RuleState &state);
+
+/// The tensors that hold the states of `rule` for a parameter of type `param`,
+/// and what rounding takes from that.
+SmallVector<RuleState> getStoredStates(UpdateRuleAttrInterface rule,
+                                       RankedTensorType param, Operation *user);
+
+/// How `rule` rounds a parameter of type `param`.
+Rounding getRoundingOf(UpdateRuleAttrInterface rule, RankedTensorType param);
+
+/// Fails with a diagnostic where the rule cannot update a parameter of type
+/// `param`, or store its states.
+LogicalResult verifyRuleFor(UpdateRuleAttrInterface rule,
+                            function_ref<InFlightDiagnostic()> emitError,
+                            RankedTensorType param, Operation *user);
 
 /// Builds the learning rate (f64) of `step` (i64, from 0) for `lr`, which is a
 /// number, a schedule or a symbol of a function from i64 to f32 or f64.

@@ -27,14 +27,20 @@ def Opt_UpdateRuleAttrInterface : AttrInterface<"UpdateRuleAttrInterface"> {
   let methods = [
     InterfaceMethod<[{
         The states that the rule keeps for a parameter of type `param`: names,
-        types, and what they start from. `getElementwiseStates` makes those
-        that have the parameter's shape.
+        types, and what they start from. `getElementwiseStates` and `getMoments`
+        make those that have the parameter's shape. One whose elements are
+        `!opt.blockwise` is quantized.
       }], "::llvm::SmallVector<::mlir::opt::RuleState>", "getStates",
       (ins "::mlir::RankedTensorType":$param, "::mlir::Operation *":$user)>,
     InterfaceMethod<[{
         The learning rate: a float, a schedule or a symbol of a function from
         i64 to f32 or f64.
       }], "::mlir::Attribute", "getLearningRate">,
+    InterfaceMethod<[{
+        How new values of parameters are rounded.
+      }], "::mlir::opt::Rounding", "getRounding", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/
+      "return ::mlir::opt::Rounding::Nearest;">,
     InterfaceMethod<[{
         Fails with a diagnostic where the rule cannot update a parameter of type
         `param`.
@@ -135,6 +141,11 @@ class Opt_Hyperparameters<Dialect dialect, string cppName, string ruleMnemonic,
       return ::llvm::cast<::mlir::BoolAttr>(getHyperparameters().get(name))
           .getValue();
     }
+    /// A hyperparameter that is one of some words.
+    ::llvm::StringRef getChoice(::llvm::StringRef name) const {
+      return ::llvm::cast<::mlir::StringAttr>(getHyperparameters().get(name))
+          .getValue();
+    }
   }];
   code definitions = [{
     ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser,
@@ -172,10 +183,14 @@ class Opt_Hyperparameters<Dialect dialect, string cppName, string ruleMnemonic,
 class Opt_Rule<Dialect dialect, string cppName, string ruleMnemonic,
                string text, list<string> methods = ["emitUpdate"]>
     : Opt_Hyperparameters<dialect, cppName, ruleMnemonic, text,
-        [DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface, methods>]> {
+        [DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface,
+           !listconcat(methods, ["getRounding"])>]> {
   code ruleDefinitions = [{
     ::mlir::Attribute $cppClass::getLearningRate() const {
       return getHyperparameters().get("lr");
+    }
+    ::mlir::opt::Rounding $cppClass::getRounding() const {
+      return ::mlir::opt::getRounding(getHyperparameters());
     }
     ::mlir::Attribute $cppClass::withOverrides(
         ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
@@ -280,8 +295,8 @@ def Opt_Adafactor : Opt_Rule<Opt_Dialect, "Adafactor", "adafactor",
 
 def Opt_Custom : AttrDef<Opt_Dialect, "Custom", [
     DeclareAttrInterfaceMethods<Opt_UpdateRuleAttrInterface, [
-      "verifyParameter", "emitScalars", "isElementwise", "emitUpdate",
-      "emitTensorUpdate"]>]> {
+      "getRounding", "verifyParameter", "emitScalars", "isElementwise",
+      "emitUpdate", "emitTensorUpdate"]>]> {
   let mnemonic = "custom";
   let summary = "a rule that is a function of this module";
   let description = [{
@@ -296,7 +311,9 @@ def Opt_Custom : AttrDef<Opt_Dialect, "Custom", [
     A state of a rule on tensors has the type of the function's argument, whose
     elements may be integers; one of dynamic sizes has the parameter's shape. An argument of the function may
     name its state (`opt.state = "m"`; default: `s0`, `s1`, ...) and say what it
-    starts from (`opt.init = "constant(0.1)"`; default: zeros).
+    starts from (`opt.init = "constant(0.1)"`; default: zeros). One of a rule on
+    scalars may say in which type its numbers are stored: `opt.stored = bf16`, or
+    `!opt.blockwise<int8, 256>`, whatever the size of the parameter is.
 
     Example: `#opt.custom<@signum, states = 1, lr = 1.0e-3>`.
   }];

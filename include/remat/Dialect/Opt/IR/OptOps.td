@@ -7,6 +7,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Dialect/Opt/IR/OptAttributes.td"
+include "remat/Dialect/Opt/IR/OptTypes.td"
 
 class Opt_Op<string mnemonic, list<Trait> traits = []>
     : Op<Opt_Dialect, mnemonic, traits>;
@@ -50,7 +51,9 @@ def Opt_EagerStepOp : Opt_Op<"eager_step", [
   let description = [{
     Takes a parameter, its gradient and its states, and returns the new
     parameter and states. `step` counts from 0. The gradient is multiplied by
-    `scale` first, if there is one. `parameter` is the name that parameter groups
+    `scale` first, if there is one. `key` is the key of the random bits of a rule
+    that rounds stochastically. A state that is quantized is two operands, codes
+    and scales (`!opt.blockwise`). `parameter` is the name that parameter groups
     look at. Placed right after the gradient's last contribution, it ends the
     gradient's live range there; `opt-lower-steps` makes it an in-place kernel.
 
@@ -64,13 +67,13 @@ def Opt_EagerStepOp : Opt_Op<"eager_step", [
   let arguments = (ins FlatSymbolRefAttr:$optimizer, AnyRankedTensor:$param,
                        AnyRankedTensor:$grad,
                        Variadic<AnyRankedTensor>:$states, I64:$step,
-                       Optional<F64>:$scale,
+                       Optional<F64>:$scale, Optional<I64>:$key,
                        DefaultValuedAttr<StrAttr, "\"\"">:$parameter);
   let results = (outs AnyRankedTensor:$new_param,
                       Variadic<AnyRankedTensor>:$new_states);
   let assemblyFormat = [{
     $optimizer `(` $param `,` $grad (`,` $states^)? `)` `step` $step
-    (`scale` $scale^)? attr-dict `:` type($param) `,` type($grad)
+    (`scale` $scale^)? (`key` $key^)? attr-dict `:` type($param) `,` type($grad)
     (`,` type($states)^)?
   }];
   let hasVerifier = 1;

@@ -65,7 +65,20 @@ struct KernelInput {
   std::optional<SmallVector<unsigned>> loops;
 };
 
-/// Emits the kernels of a rule. Bodies see all numbers in `type`.
+/// One value for what several hold: of `type`, whose elements are quantized
+/// (`parts`: codes, scales), rounded stochastically (the parameter, key and
+/// step, both i64) or compensated (the parameter, what was rounded away). Rules
+/// know one value for each state; kernels look through it.
+Value joinStored(OpBuilder &builder, Location loc, RankedTensorType type,
+                 ValueRange parts);
+
+/// The tensors that hold `value`.
+SmallVector<Value> splitStored(Value value);
+
+/// Emits the kernels of a rule. Bodies see all numbers in `type`. What is
+/// quantized or rounded in a way of its own is read, and stored again, in the
+/// kernel; beside quantized tensors there may be no inputs with loops of their
+/// own.
 class UpdateKernels {
 public:
   /// The numbers of a body are the inputs, then what is overwritten.
@@ -82,7 +95,8 @@ public:
                          Body body);
 
   /// Sums the terms of all elements of the first input, in f64: one sum for
-  /// each index of the loops `kept`; a scalar if there are none.
+  /// each index of the loops `kept`; a scalar if there are none (and there are
+  /// none where an input is quantized).
   Value sum(ArrayRef<KernelInput> inputs, Term term,
             ArrayRef<unsigned> kept = {});
 
