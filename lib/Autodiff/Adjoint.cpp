@@ -51,7 +51,9 @@ BackwardOp mlir::remat::createProvisionalBackward(OpBuilder &builder,
 }
 
 void mlir::remat::markBackward(Operation *op) {
-  setPhase(op, kBackwardPhase);
+  // The backward of a loop may have recomputes already.
+  if (getPhase(op).empty())
+    setPhase(op, kBackwardPhase);
   // The scalars inside a kernel are no operations of the step.
   if (isa<DestinationStyleOpInterface>(op))
     return;

@@ -27,9 +27,7 @@ CaptureImporter::~CaptureImporter() = default;
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Returns true if saving the operands of `op` is always at least as good as
-/// saving its result.
-static bool isSmallerBefore(Operation *op) {
+bool mlir::remat::isSmallerBefore(Operation *op) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
   return isa<tensor::EmptyOp, tensor::SplatOp, tensor::CastOp,

@@ -20,6 +20,10 @@ namespace mlir::remat {
 /// Uses of each foreign value, in program order of the first use.
 using Captures = llvm::MapVector<Value, SmallVector<OpOperand *>>;
 
+/// Returns true if saving the operands of `op` is always at least as good as
+/// saving its result.
+bool isSmallerBefore(Operation *op);
+
 /// Brings values that are foreign to a piece of backward into it. Subclasses
 /// say what foreign means and how a value is saved.
 class CaptureImporter {

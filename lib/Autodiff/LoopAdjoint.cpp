@@ -7,6 +7,8 @@
 
 #include "Adjoint.h"
 #include "Captures.h"
+#include "LoopSnapshots.h"
+#include "Loops.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
 
@@ -21,7 +23,7 @@ using namespace mlir::remat;
 // Iteration numbers
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getConstant(Value value) {
+std::optional<int64_t> mlir::remat::getConstant(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return constant.getSExtValue();
@@ -85,8 +87,7 @@ static Value createTripCount(OpBuilder &builder, scf::ForOp loop) {
                                  toIndex(builder, loc, count));
 }
 
-/// (iv - lower) / step, an index.
-static Value createIterationNumber(OpBuilder &builder, scf::ForOp loop) {
+Value mlir::remat::createIterationNumber(OpBuilder &builder, scf::ForOp loop) {
   Location loc = loop.getLoc();
   Value number = loop.getInductionVar();
   if (getConstant(loop.getLowerBound()) != 0)
@@ -96,9 +97,8 @@ static Value createIterationNumber(OpBuilder &builder, scf::ForOp loop) {
   return toIndex(builder, loc, number);
 }
 
-/// lower + number * step, of the induction variable's type.
-static Value createInductionValue(OpBuilder &builder, scf::ForOp loop,
-                                  Value number) {
+Value mlir::remat::createInductionValue(OpBuilder &builder, scf::ForOp loop,
+                                        Value number) {
   Location loc = loop.getLoc();
   Type type = loop.getInductionVar().getType();
   if (!type.isIndex())
@@ -113,6 +113,35 @@ static Value createInductionValue(OpBuilder &builder, scf::ForOp loop,
 //===----------------------------------------------------------------------===//
 // Tapes
 //===----------------------------------------------------------------------===//
+
+void mlir::remat::explainNoTape(Value value) {
+  Type type = value.getType();
+  InFlightDiagnostic diagnostic =
+      emitError(value.getLoc())
+      << "the backward of this loop needs a value of type " << type
+      << " from each iteration, but ";
+  if (isa<RankedTensorType>(type))
+    diagnostic << "its size is not known before the loop; give it a static "
+                  "size, or one that does not change in the loop";
+  else
+    diagnostic << "there are no tapes of those";
+}
+
+Value mlir::remat::createTape(scf::ForOp loop, Value value,
+                              OpFoldResult count) {
+  OpBuilder builder(loop);
+  Type element = value.getType();
+  SmallVector<OpFoldResult> sizes;
+  if (auto type = dyn_cast<RankedTensorType>(element)) {
+    element = type.getElementType();
+    sizes = getSizesBefore(builder, loop, value);
+  }
+  if (llvm::is_contained(sizes, OpFoldResult()) ||
+      !TensorType::isValidElementType(element))
+    return nullptr;
+  sizes.insert(sizes.begin(), count);
+  return tensor::EmptyOp::create(builder, value.getLoc(), sizes, element);
+}
 
 namespace {
 /// Turns what the backward of a loop reads of the loop's body into reads of
@@ -143,8 +172,7 @@ private:
   std::optional<int64_t> countSaves() override {
     return getConstant(tripCount);
   }
-  void explain(Value value) override;
-  Value createTape(Value value);
+  void explain(Value value) override { explainNoTape(value); }
 
   scf::ForOp loop;
   Value tripCount, iteration;
@@ -153,39 +181,11 @@ private:
 };
 } // namespace
 
-void LoopImporter::explain(Value value) {
-  Type type = value.getType();
-  InFlightDiagnostic diagnostic =
-      emitError(value.getLoc())
-      << "the backward of this loop needs a value of type " << type
-      << " from each iteration, but ";
-  if (isa<RankedTensorType>(type))
-    diagnostic << "its size is not known before the loop; give it a static "
-                  "size, or one that does not change in the loop";
-  else
-    diagnostic << "there are no tapes of those";
-}
-
-/// An empty tape for `value`, before the loop; null if there is none.
-Value LoopImporter::createTape(Value value) {
-  OpBuilder builder(loop);
-  Type element = value.getType();
-  SmallVector<OpFoldResult> sizes;
-  if (auto type = dyn_cast<RankedTensorType>(element)) {
-    element = type.getElementType();
-    sizes = getSizesBefore(builder, loop, value);
-  }
-  if (llvm::is_contained(sizes, OpFoldResult()) ||
-      !TensorType::isValidElementType(element))
-    return nullptr;
-  std::optional<int64_t> count = getConstant(tripCount);
-  sizes.insert(sizes.begin(), count ? OpFoldResult(builder.getIndexAttr(*count))
-                                    : OpFoldResult(tripCount));
-  return tensor::EmptyOp::create(builder, value.getLoc(), sizes, element);
-}
-
 Value LoopImporter::save(Value value, OpBuilder &builder) {
-  Value tape = createTape(value);
+  std::optional<int64_t> count = getConstant(tripCount);
+  Value tape =
+      createTape(loop, value,
+                 count ? OpFoldResult(builder.getIndexAttr(*count)) : tripCount);
   if (!tape)
     return nullptr;
   saved.push_back(value);
@@ -270,6 +270,9 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
 
   OpBuilder before(getOutermostLoopThatSeesBounds(loop));
   Value tripCount = createTripCount(before, loop);
+  std::optional<LoopSnapshots> snapshots;
+  if (PolicyAttrInterface policy = getSnapshotPolicy(loop))
+    snapshots.emplace(loop, policy);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto last = arith::SubIOp::create(builder, loc, tripCount, one);
@@ -310,17 +313,22 @@ LogicalResult Adjoint::reverseLoop(scf::ForOp loop, AdjointScope &outer) {
   inner.builder.setInsertionPointToStart(body);
   auto iteration = arith::SubIOp::create(inner.builder, loc, last,
                                          backward.getInductionVar());
-  LoopImporter importer(loop, backward.getRegion(), tripCount, iteration);
-  if (failed(importer.run()))
-    return failure();
-  importer.finish();
+  if (snapshots) {
+    if (failed(snapshots->finish(loop, backward, tripCount, iteration)))
+      return failure();
+  } else {
+    LoopImporter importer(loop, backward.getRegion(), tripCount, iteration);
+    if (failed(importer.run()))
+      return failure();
+    importer.finish();
+  }
   if (iteration->use_empty()) {
     iteration->erase();
     last->erase();
   }
 
   // An invariant's sum started from what there was; a carried value's did not.
-  ValueRange results = backward.getResults();
+  ValueRange results = backward.getResults().take_front(inits.size());
   for (auto [invariant, result] :
        llvm::zip_equal(invariants, results.drop_front(carried.size())))
     outer.setCotangent(invariant, result);

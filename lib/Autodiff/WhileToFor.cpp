@@ -8,56 +8,16 @@
 
 #include "WhileToFor.h"
 
+#include "Dependences.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/Sources.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::remat;
-
-namespace {
-/// Operations of a block that some values depend on, and the block's arguments
-/// among them.
-struct Dependences {
-  explicit Dependences(Block &block)
-      : block(block), arguments(block.getNumArguments()) {}
-
-  void add(Value root) {
-    SmallVector<Value> values{root};
-    while (!values.empty()) {
-      Value value = values.pop_back_val();
-      if (auto argument = dyn_cast<BlockArgument>(value)) {
-        if (argument.getOwner() == &block)
-          arguments.set(argument.getArgNumber());
-        continue;
-      }
-      Operation *op = block.findAncestorOpInBlock(*value.getDefiningOp());
-      if (op && ops.insert(op).second)
-        llvm::append_range(values, getInputs(op));
-    }
-  }
-
-  /// Clones the operations, in their order, with `values` for the arguments
-  /// among them. Returns what became what.
-  IRMapping clone(OpBuilder &builder, ValueRange values) const {
-    IRMapping mapping;
-    for (auto [index, value] : llvm::zip(arguments.set_bits(), values))
-      mapping.map(block.getArgument(index), value);
-    for (Operation &op : block)
-      if (ops.contains(&op))
-        builder.clone(op, mapping);
-    return mapping;
-  }
-
-  Block &block;
-  DenseSet<Operation *> ops;
-  BitVector arguments;
-};
-} // namespace
 
 /// A loop that runs as often as `loop` and returns how often that is.
 static FailureOr<Value> createCount(OpBuilder &builder, scf::WhileOp loop) {

@@ -5,6 +5,8 @@
 // loop's residual can still be told from any other tensor.
 //===----------------------------------------------------------------------===//
 
+#include "LowerSnapshots.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Materialize/Passes.h"
 
@@ -76,7 +78,8 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<TapeWriteOp, TapeReadOp, BeginBackwardOp>(op))
+      if (isa<TapeWriteOp, TapeReadOp, NextSnapshotOp, LastSnapshotOp,
+              BeginBackwardOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
@@ -86,7 +89,18 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
         op->erase();
         continue;
       }
-      OpBuilder builder(op);
+      PhaseListener listener(getPhase(op));
+      OpBuilder builder(op, &listener);
+      if (auto next = dyn_cast<NextSnapshotOp>(op)) {
+        op->replaceAllUsesWith(ValueRange(lowerNextSnapshot(builder, next)));
+        op->erase();
+        continue;
+      }
+      if (auto last = dyn_cast<LastSnapshotOp>(op)) {
+        op->replaceAllUsesWith(lowerLastSnapshot(builder, last));
+        op->erase();
+        continue;
+      }
       auto write = dyn_cast<TapeWriteOp>(op);
       Value lowered = write ? lowerWrite(builder, write)
                             : lowerRead(builder, cast<TapeReadOp>(op));

@@ -175,12 +175,15 @@ def LowerTapes : Pass<"remat-lower-tapes"> {
     `tensor.extract_slice` (`tensor.insert` and `tensor.extract` for a tape of
     scalars or vectors), which bufferize in place: the tape is the one buffer
     that the loop carries. `remat.begin_backward` goes: nothing is decided by it
-    any more.
+    any more. `remat.next_snapshot` and `remat.last_snapshot` become arithmetic
+    on indices, in loops of a few iterations.
 
     Example: `remat.tape_read %t[%i] : tensor<10x4xf32> -> tensor<4xf32>` becomes
     `tensor.extract_slice %t[%i, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<4xf32>`.
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_MATERIALIZE_PASSES_TD

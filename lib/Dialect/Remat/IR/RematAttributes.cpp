@@ -47,6 +47,22 @@ static ParseResult parseBytes(AsmParser &parser, int64_t &bytes) {
 
 static void printBytes(AsmPrinter &printer, int64_t bytes) { printer << bytes; }
 
+/// Reads a number, or text with bytes; the other one of the two is 0.
+static ParseResult parseCountOrBytes(AsmParser &parser, int64_t &count,
+                                     int64_t &bytes) {
+  count = bytes = 0;
+  OptionalParseResult number = parser.parseOptionalInteger(count);
+  return number.has_value() ? *number : parseBytes(parser, bytes);
+}
+
+static void printCountOrBytes(AsmPrinter &printer, int64_t count,
+                              int64_t bytes) {
+  if (bytes != 0)
+    printer << '"' << bytes << '"';
+  else
+    printer << count;
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematAttributes.cpp.inc"
 
@@ -254,6 +270,23 @@ bool EveryKAttr::isSaveable(Value value) const {
 bool BudgetAttr::isSaveable(Value) const { return false; }
 bool MinCutAttr::isSaveable(Value) const { return false; }
 
+bool SnapshotsAttr::isSaveable(Value) const { return true; }
+
+std::optional<int64_t> SnapshotsAttr::countSnapshots(int64_t bytes) const {
+  if (getBytes() == 0)
+    return getCount();
+  // The state before the last iteration has a place of its own.
+  return bytes <= 0 ? 0 : std::max<int64_t>(getBytes() / bytes - 1, 0);
+}
+
+std::optional<int64_t> AnyOfAttr::countSnapshots(int64_t bytes) const {
+  std::optional<int64_t> most;
+  for (Attribute policy : getPolicies())
+    most = std::max(most,
+                    cast<PolicyAttrInterface>(policy).countSnapshots(bytes));
+  return most;
+}
+
 bool AnyOfAttr::isSaveable(Value value) const {
   return llvm::any_of(getPolicies(), [&](Attribute policy) {
     return cast<PolicyAttrInterface>(policy).isSaveable(value);
@@ -313,6 +346,16 @@ LogicalResult BudgetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bytes) {
   if (bytes < 0)
     return emitError() << "budget needs bytes from 0 on, got " << bytes;
+  return success();
+}
+
+LogicalResult
+SnapshotsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t count, int64_t bytes) {
+  if (count < 0 || bytes < 0 || (count == 0) == (bytes == 0))
+    return emitError() << "snapshots needs a number of states from 1 on, or "
+                          "text with bytes, such as \"4MiB\", got "
+                       << count;
   return success();
 }
 

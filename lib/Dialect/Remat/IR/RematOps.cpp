@@ -1,6 +1,7 @@
 //===- RematOps.cpp - Operations of the remat dialect ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Plan/Snapshots.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -191,6 +192,46 @@ OpFoldResult TapeReadOp::fold(FoldAdaptor) {
 LogicalResult TapeReadOp::verify() {
   return verifyTape(*this, cast<RankedTensorType>(getTape().getType()),
                     getValue().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Snapshots
+//===----------------------------------------------------------------------===//
+
+/// Returns the value of a constant number of iterations or of snapshots.
+static std::optional<int64_t> getNumber(Attribute attribute) {
+  auto count = dyn_cast_or_null<IntegerAttr>(attribute);
+  // The schedule multiplies such numbers.
+  if (!count || count.getInt() < -1 || count.getInt() > INT32_MAX)
+    return std::nullopt;
+  return count.getInt();
+}
+
+OpFoldResult NextSnapshotOp::fold(FoldAdaptor adaptor) {
+  std::optional<int64_t> from = getNumber(adaptor.getFrom()),
+                         end = getNumber(adaptor.getEnd()),
+                         free = getNumber(adaptor.getFree());
+  if (!from || !end || !free)
+    return {};
+  return Builder(getContext())
+      .getIndexAttr(::remat::plan::getNextSnapshot(*from, *end, *free));
+}
+
+LogicalResult LastSnapshotOp::fold(FoldAdaptor adaptor,
+                                   SmallVectorImpl<OpFoldResult> &results) {
+  std::optional<int64_t> iteration = getNumber(adaptor.getIteration()),
+                         count = getNumber(adaptor.getCount()),
+                         slots = getNumber(adaptor.getSlots());
+  // Of an iteration that there is not, there is no snapshot.
+  if (!iteration || !count || !slots || *iteration < 0 ||
+      *iteration >= *count || *slots < 1)
+    return failure();
+  ::remat::plan::Snapshot last =
+      ::remat::plan::getLastSnapshot(*iteration, *count, *slots);
+  Builder builder(getContext());
+  results.append({builder.getIndexAttr(last.iteration),
+                  builder.getIndexAttr(last.slot)});
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

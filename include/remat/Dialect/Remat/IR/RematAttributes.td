@@ -44,6 +44,15 @@ def Remat_PolicyAttrInterface : AttrInterface<"PolicyAttrInterface"> {
         return ::llvm::is_contained(mentioned, name) &&
                $_attr.isSaveable(value);
       }]>,
+    InterfaceMethod<[{
+        Returns how many states of a loop directly inside a region with this
+        policy, each of `bytes` (-1 if that is not known), are kept for its
+        backward, which recomputes the others; none if each iteration keeps what
+        its backward reads. Of 0, no state fits.
+      }], "::std::optional<int64_t>", "countSnapshots", (ins "int64_t":$bytes),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::std::nullopt;
+      }]>,
   ];
 }
 
@@ -182,9 +191,34 @@ def Remat_MinCut : AttrDef<Remat_Dialect, "MinCut", [
   }];
 }
 
+def Remat_Snapshots : AttrDef<Remat_Dialect, "Snapshots", [
+    DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
+        ["countSnapshots"]>]> {
+  let mnemonic = "snapshots";
+  let summary = "keep so many states of each loop, or states of so many bytes, and recompute its iterations from these";
+  let description = [{
+    A loop (`scf.for`, `scf.while`) otherwise keeps what its backward reads of each iteration.
+    With this policy, loops directly inside the region keep the state (what an iteration reads of
+    what the loop carries) before a few iterations only. The backward recomputes each iteration from the
+    last such state before it, in the binomial order, which takes the fewest iterations:
+    with s snapshots r * l - C(s + r, s + 1) for l iterations and the smallest r with
+    l <= C(s + r, s). That is 222 for 100 iterations and 10 snapshots. One state more is kept, that before
+    the last iteration. `remat.region`s in the body of the loop have their own policies, by which
+    the backward of one iteration is computed. The trip count need not be known.
+
+    Outside of loops, and in loops inside of these, everything that the backward reads is saved.
+
+    Example: `#remat.snapshots<10>`, `#remat.snapshots<"4MiB">` (of each loop).
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$bytes);
+  let assemblyFormat = "`<` custom<CountOrBytes>($count, $bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Remat_AnyOf : AttrDef<Remat_Dialect, "AnyOf", [
     DeclareAttrInterfaceMethods<Remat_PolicyAttrInterface,
-        ["collectNames", "isOffloadable", "savesByName"]>]> {
+        ["collectNames", "isOffloadable", "savesByName",
+         "countSnapshots"]>]> {
   let mnemonic = "any_of";
   let summary = "save what at least one of these policies saves";
   let description = [{

@@ -344,6 +344,8 @@ def Remat_TapeWriteOp : Remat_Op<"tape_write", [Pure, TypesMatchWith<
     A tape starts as a `tensor.empty`, is carried by the forward loop, written
     once in each iteration and read by `remat.tape_read` in the backward loop.
     `remat-merge-tapes` makes some that begin with a value before the first one.
+    A loop in a region with `#remat.snapshots` writes what it carries, in some
+    iterations only, to slots that its backward uses again.
     It is an operation of its own, rather than a `tensor.insert_slice`, so that
     `remat-materialize` can find the value that a read returns and delete both.
 
@@ -364,6 +366,45 @@ def Remat_TapeReadOp : Remat_Op<"tape_read", [Pure]> {
   let results = (outs AnyType:$value);
   let assemblyFormat = "$tape `[` $index `]` attr-dict `:` type($tape) `->` type($value)";
   let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Snapshots: states of loops
+//===----------------------------------------------------------------------===//
+
+def Remat_NextSnapshotOp : Remat_Op<"next_snapshot", [Pure]> {
+  let summary = "the iteration before which the next snapshot of a loop is taken";
+  let description = [{
+    Returns the number of an iteration. `from` is the iteration of the snapshot before, `end` the
+    number of iterations that are to be reversed from there, counted from the loop's first one, and
+    `free` how many snapshots fit besides those that there are. A result of `end` says that none is
+    left to take. The state before the last iteration is always taken. The order is the binomial
+    one (`remat/Plan/Snapshots.h`), with the fewest iterations for a number of snapshots.
+
+    `remat-differentiate` makes it for a loop in a region with `#remat.snapshots`, and
+    `remat-lower-tapes` makes arithmetic of it.
+
+    Example: `%next = remat.next_snapshot from %i to %end free %free`.
+  }];
+  let arguments = (ins Index:$from, Index:$end, Index:$free);
+  let results = (outs Index:$next);
+  let assemblyFormat = "`from` $from `to` $end `free` $free attr-dict";
+  let hasFolder = 1;
+}
+
+def Remat_LastSnapshotOp : Remat_Op<"last_snapshot", [Pure]> {
+  let summary = "the snapshot from which the state before an iteration is recomputed";
+  let description = [{
+    Returns the iteration before which the last snapshot was taken that there is when the backward
+    of a loop of `count` iterations with `slots` snapshots comes to `iteration`, and the number of
+    the slot that it is in. For the last iteration it is the state before that one.
+
+    Example: `%from, %slot = remat.last_snapshot before %i of %count slots %slots`.
+  }];
+  let arguments = (ins Index:$iteration, Index:$count, Index:$slots);
+  let results = (outs Index:$from, Index:$slot);
+  let assemblyFormat = "`before` $iteration `of` $count `slots` $slots attr-dict";
   let hasFolder = 1;
 }
 
