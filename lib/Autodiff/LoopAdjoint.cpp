@@ -25,7 +25,7 @@ using namespace mlir::remat;
 
 std::optional<int64_t> mlir::remat::getConstant(Value value) {
   APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
+  if (matchPattern(lookThroughBorders(value), m_ConstantInt(&constant)))
     return constant.getSExtValue();
   return std::nullopt;
 }
@@ -183,9 +183,9 @@ private:
 
 Value LoopImporter::save(Value value, OpBuilder &builder) {
   std::optional<int64_t> count = getConstant(tripCount);
-  Value tape =
-      createTape(loop, value,
-                 count ? OpFoldResult(builder.getIndexAttr(*count)) : tripCount);
+  Value tape = createTape(loop, value,
+                          count ? OpFoldResult(builder.getIndexAttr(*count))
+                                : tripCount);
   if (!tape)
     return nullptr;
   saved.push_back(value);

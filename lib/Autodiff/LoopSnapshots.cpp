@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace mlir::remat;
 
 PolicyAttrInterface mlir::remat::getSnapshotPolicy(scf::ForOp loop) {
-  for (Operation *op = loop->getParentOp();
-       op && !isa<LoopLikeOpInterface>(op); op = op->getParentOp())
+  for (Operation *op = loop->getParentOp(); op && !isa<LoopLikeOpInterface>(op);
+       op = op->getParentOp())
     if (auto region = dyn_cast<RegionOp>(op)) {
       PolicyAttrInterface policy = region.getPolicyOrDefault();
       return policy.countSnapshots(-1) ? policy : PolicyAttrInterface();
@@ -127,7 +127,7 @@ LogicalResult LoopSnapshots::countSnapshots(Value tripCount) {
   for (Value value : getState(forward.getRegionIterArgs())) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     bytes = type && !type.hasStaticShape() ? -1
-            : bytes == -1                  ? -1
+            : bytes == -1 ? -1
                           : bytes + estimateBytes(value.getType());
   }
   std::optional<int64_t> count = policy.countSnapshots(bytes);
@@ -143,7 +143,8 @@ LogicalResult LoopSnapshots::countSnapshots(Value tripCount) {
     return diagnostic;
   }
   std::optional<int64_t> trips = getConstant(tripCount);
-  numSnapshots = trips ? std::min(*count, std::max<int64_t>(*trips, 1)) : *count;
+  numSnapshots =
+      trips ? std::min(*count, std::max<int64_t>(*trips, 1)) : *count;
   keepsAll = trips && numSnapshots == std::max<int64_t>(*trips, 1);
   return success();
 }
@@ -166,13 +167,12 @@ LoopSnapshots::Taking LoopSnapshots::take(OpBuilder &builder, Value number,
       [&](OpBuilder &nested, Location) {
         SmallVector<Value> results;
         for (auto [value, slots] : llvm::zip_equal(state, before.slots))
-          results.push_back(TapeWriteOp::create(
-              nested, loc, slots.getType(), value, slots, before.slot));
+          results.push_back(TapeWriteOp::create(nested, loc, slots.getType(),
+                                                value, slots, before.slot));
         results.push_back(NextSnapshotOp::create(nested, loc, number, end,
                                                  getFree(nested, before.slot)));
         Value one = arith::ConstantIndexOp::create(nested, loc, 1);
-        results.push_back(
-            arith::AddIOp::create(nested, loc, before.slot, one));
+        results.push_back(arith::AddIOp::create(nested, loc, before.slot, one));
         scf::YieldOp::create(nested, loc, results);
       },
       [&](OpBuilder &nested, Location) {
@@ -220,10 +220,9 @@ LogicalResult LoopSnapshots::growForward(Value tripCount) {
       yielded.push_back(TapeWriteOp::create(builder, loc, slot.getType(), value,
                                             slot, number));
   } else {
-    Taking taken =
-        take(builder, number, state, tripCount,
-             {llvm::to_vector(tapes), carried.drop_back().back(),
-              carried.back()});
+    Taking taken = take(
+        builder, number, state, tripCount,
+        {llvm::to_vector(tapes), carried.drop_back().back(), carried.back()});
     yielded = taken.slots;
     yielded.append({taken.next, taken.slot});
   }
@@ -251,8 +250,7 @@ SmallVector<Value> LoopSnapshots::advance(OpBuilder &builder, Value iteration,
                                           SmallVector<Value> &slots) {
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value count = arith::ConstantIndexOp::create(builder, loc, numSnapshots);
-  auto last =
-      LastSnapshotOp::create(builder, loc, iteration, tripCount, count);
+  auto last = LastSnapshotOp::create(builder, loc, iteration, tripCount, count);
   Value end = arith::AddIOp::create(builder, loc, iteration, one);
   Value next = NextSnapshotOp::create(builder, loc, last.getFrom(), end,
                                       getFree(builder, last.getSlot()));
@@ -337,7 +335,8 @@ void LoopSnapshots::guardInputs(scf::ForOp backward, Operation *first,
         Value value = operand.get();
         Operation *source = value.getDefiningOp();
         if (isa<RankedTensorType>(value.getType()) &&
-            !isDefinedIn(value, backward) && !llvm::is_contained(slots, value) &&
+            !isDefinedIn(value, backward) &&
+            !llvm::is_contained(slots, value) &&
             !(source && isSmallerBefore(source)))
           inputs[value].push_back(&operand);
       }

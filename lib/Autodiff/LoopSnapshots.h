@@ -35,7 +35,7 @@ public:
                        Value iteration);
 
 private:
-  /// What a loop carries to take snapshots: the slots, the iteration before
+  /// Values that a loop carries to take snapshots: the slots, the iteration before
   /// which the next one is taken, and the slot of that.
   struct Taking {
     SmallVector<Value> slots;
@@ -50,8 +50,7 @@ private:
   Taking take(OpBuilder &builder, Value number, ValueRange state, Value end,
               const Taking &before);
   LogicalResult growForward(Value tripCount);
-  SmallVector<Value> read(OpBuilder &builder, ValueRange places,
-                          Value index);
+  SmallVector<Value> read(OpBuilder &builder, ValueRange places, Value index);
   SmallVector<Value> runIteration(OpBuilder &builder, Value number,
                                   ValueRange state);
   SmallVector<Value> advance(OpBuilder &builder, Value iteration,

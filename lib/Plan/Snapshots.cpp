@@ -69,8 +69,7 @@ Snapshot remat::plan::getLastSnapshot(int64_t iteration, int64_t count,
   int64_t end = count;
   bool isFirst = iteration == count - 1;
   while (isFirst ? last.iteration != iteration : end != iteration + 1) {
-    int64_t next =
-        getNextSnapshot(last.iteration, end, slots - last.slot - 1);
+    int64_t next = getNextSnapshot(last.iteration, end, slots - last.slot - 1);
     if (next <= iteration)
       last = {next, last.slot + 1};
     else

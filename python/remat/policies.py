@@ -138,6 +138,14 @@ def budget(size: int | str) -> Policy:
     return Policy(f"budget<{json.dumps(size)}>")
 
 
+def snapshots(states: int | str) -> Policy:
+    """Returns the policy by which loops of a region keep `states` states (an `int`, or text such as "10MiB": that many bytes of each
+    loop) for the backward, which recomputes the iterations between them. For `remat.ops("scf.for")` or `remat.whole()`."""
+    if isinstance(states, bool) or not isinstance(states, (int, str)):
+        raise TypeError(f"states must be a number or text such as '10MiB', but got {type(states).__name__}")
+    return Policy(f"snapshots<{json.dumps(states)}>")
+
+
 def save_if(function: Callable[[Operation], bool]) -> Policy:
     """The results of those operations of the model for which `function` is true."""
     if not callable(function):

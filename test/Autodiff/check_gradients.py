@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare the joint functions of the losses in FILE with finite differences in f64, and the real lowering with the plain one.
 
-    check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--type T] [--each] [--plain]
+    check_gradients.py FILE.mlir ... [--only NAME ...] [--passes PIPELINE] [--type T] [--snapshots N] [--each] [--plain]
 
 Every public function of FILE that takes tensors is a program; what it returns becomes the loss by a weighted sum.
 Arguments get random values (integers: 0, 1, 2; dynamic sizes: 3). Prints a line for each wrong gradient; the exit status
 says whether all agree. --type writes f32, bf16 or f16 for f64, and compares with the gradients in f64.
+--snapshots keeps N states of each loop that is in no other one, and leaves out programs without loops.
 --each compiles the programs one by one, so that each shows its own errors; --plain leaves the real lowering out.
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing.libraries import NUMPY_TYPES, Library, TrainedLibrary, complete_losses  # noqa: E402
+from remat.testing.libraries import NUMPY_TYPES, Library, TrainedLibrary, complete_losses, run, tool  # noqa: E402
 
 PASSES = ("remat-differentiate, canonicalize, cse, remat-inline-regions, remat-inline-custom-vjp, symbol-dce, "
           "remat-lower-tapes, func.func(remat-fuse)")
@@ -64,6 +65,23 @@ def finite_difference(loss, arrays, which):
             return loss(moved)
         gradient[index] = (8 * (at(STEP) - at(-STEP)) - (at(2 * STEP) - at(-2 * STEP))) / (12 * STEP)
     return gradient
+
+
+def with_snapshots(text, count):
+    """The program with a region around each loop that is in no region, and this policy of all regions otherwise; None if
+    there is no loop."""
+    policy = f"policy=snapshots<{count}>"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source.mlir"
+        source.write_text(text)
+        for option in (f"--remat-annotate=ops=scf.for {policy}", f"--remat-override={policy}"):
+            try:
+                found = run([tool("remat-opt", "REMAT_BIN"), source, option])
+            except RuntimeError:
+                continue
+            if "remat.snapshots" in found and "scf.for" in found:
+                return found
+    return None
 
 
 def difference(found, expected):
@@ -141,6 +159,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--passes", default=PASSES)
     parser.add_argument("--type", default="f64", choices=["f64", *TOLERANCES])
+    parser.add_argument("--snapshots", type=int, default=0)
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--plain", action="store_true")
     options = parser.parse_args()
@@ -152,8 +171,12 @@ def main():
         functions = {k: v for k, v in functions.items() if not options.only or k in options.only}
         if options.type != "f64":
             functions = {k: v for k, v in functions.items() if "bitcast" not in v}
-        for names in [[k] for k in functions] if options.each else [list(functions)]:
+        for names in [[k] for k in functions] if options.each or options.snapshots else [list(functions)]:
             text = shared + "".join(functions[k] for k in names)
+            if options.snapshots:
+                text = with_snapshots(text, options.snapshots)
+                if text is None:
+                    continue
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     plain = Library(text, folder, options.passes, "plain")

@@ -57,8 +57,8 @@ func.func @recurrence(%w: tensor<4x4xf64> {opt.param}, %x: tensor<5x8x4xf64>) ->
 
 // -----
 
-// As many snapshots as iterations are a tape, and no iteration is run but for its own backward. What an iteration only adds to
-// is no part of the state.
+// As many snapshots as iterations are a tape, and no iteration is run but for its own backward. The sum, which the
+// backward does not read, is no part of the state.
 // CHECK-LABEL: func.func @all_kept_grad(
 // CHECK:         tensor.empty() : tensor<3x4xf64>
 // CHECK-NOT:     tensor.empty() : tensor<3xf64>
@@ -91,7 +91,7 @@ func.func @all_kept(%w: tensor<4xf64> {opt.param}) -> tensor<f64> {
 
 // -----
 
-// What each iteration adds is read by its own backward only: nothing that the loop carries is, so that there is no snapshot.
+// The backward of an iteration reads nothing that the loop carries, so that there is no snapshot.
 // CHECK-LABEL: func.func @no_state_grad(
 // CHECK-NOT:     tape
 // CHECK-NOT:     snapshot {{.*}} to
@@ -121,7 +121,7 @@ func.func @no_state(%w: tensor<4xf64> {opt.param}, %x: tensor<6x4xf64>) -> tenso
 
 // -----
 
-// A trip count that is known when the loop begins; an assertion is no part of what runs again.
+// A trip count that is known when the loop begins; an assertion is not recomputed.
 // CHECK-LABEL: func.func @counted_grad(
 // CHECK:         scf.while
 // CHECK:         tensor.empty() : tensor<4x3xf64>

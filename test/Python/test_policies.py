@@ -36,6 +36,8 @@ remat.train_step @step for @loss optimizer(@o) {eager}
      'remat-annotate{scope=layers.* policy=#remat.offload_names<"x">},remat-annotate{whole recompute=norm}'),
     (remat.layers() | remat.budget("10MiB"), 'remat-annotate{blocks policy=budget<"10MiB">}'),
     (remat.whole() | remat.budget(4096), "remat-annotate{whole policy=budget<4096>}"),
+    (remat.ops("scf.for") | remat.snapshots(10), "remat-annotate{ops=scf.for policy=snapshots<10>}"),
+    (remat.whole() | remat.snapshots("1MiB"), 'remat-annotate{whole policy=snapshots<"1MiB">}'),
     (remat.layers(every=2) | remat.min_cut, "remat-annotate{blocks every=2 policy=min_cut}"),
     (remat.layers() | remat.save_all_but_names("p") | remat.save_if(bool),
      'remat-annotate{blocks policy=save_anything_except_names<"p"> save=<bool>}'),
@@ -49,6 +51,7 @@ def test_what_a_policy_becomes(policy, text):
     (lambda: remat.whole(name="p") | remat.dots_saveable, "says what becomes of it already"),
     (lambda: remat.layers() | "dots_saveable", "unsupported operand"),
     (lambda: remat.save_if("dots"), "takes a function of a remat.Operation, but got str"),
+    (lambda: remat.snapshots(1.5), "states must be a number or text such as '10MiB', but got float"),
     (lambda: remat.budget(0.5), "the size must be a number of bytes or text such as '10MiB', but got float"),
     (lambda: remat.save_names(), "at least one name"),
     (lambda: remat.ops(), "at least one pattern"),
@@ -134,7 +137,7 @@ def test_the_package_has_all_policies_of_the_dialect():
         mnemonic = name.removesuffix("<...>")
         if mnemonic != "any_of":
             assert mnemonic in dir(remat) and mnemonic in remat.__all__
-        if mnemonic not in ("every_k", "budget", "any_of"):
+        if mnemonic not in ("every_k", "budget", "snapshots", "any_of"):
             policy = getattr(remat, mnemonic)
             assert str(policy("a", "b") if name != mnemonic else policy) == name.replace("...", '"a", "b"')
 

@@ -60,10 +60,10 @@ int64_t run(int64_t count, int64_t slots) {
     Snapshot last = getLastSnapshot(i, count, slots);
     EXPECT_EQ(kept[last.slot], last.iteration);
     EXPECT_LE(last.iteration, i);
-    int64_t state = advance(
-        last.iteration, i, i + 1,
-        getNextSnapshot(last.iteration, i + 1, slots - last.slot - 1),
-        last.slot + 1);
+    int64_t state =
+        advance(last.iteration, i, i + 1,
+                getNextSnapshot(last.iteration, i + 1, slots - last.slot - 1),
+                last.slot + 1);
     EXPECT_EQ(state, i);
   }
   return advances - 1;

@@ -20,9 +20,7 @@ class IndexBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
 
-  Value get(int64_t value) {
-    return create<arith::ConstantIndexOp>(value);
-  }
+  Value get(int64_t value) { return create<arith::ConstantIndexOp>(value); }
   Value add(Value lhs, Value rhs) { return create<arith::AddIOp>(lhs, rhs); }
   Value sub(Value lhs, Value rhs) { return create<arith::SubIOp>(lhs, rhs); }
   Value mul(Value lhs, Value rhs) { return create<arith::MulIOp>(lhs, rhs); }
@@ -78,14 +76,14 @@ static Value createNext(IndexBuilder &builder, Value from, Value end,
         Value reach = nested.div(nested.mul(state[1], nested.add(slots, r)), r);
         return {r, reach, state[1], state[2]};
       });
-  Value behind = builder.div(builder.mul(found[1], slots),
-                             builder.add(slots, found[0]));
+  Value behind =
+      builder.div(builder.mul(found[1], slots), builder.add(slots, found[0]));
   Value distance =
       builder.max(builder.max(one, found[3]), builder.sub(count, behind));
   Value next = builder.add(from, distance);
   // Without a free slot, only the last state has a place.
-  next = builder.select(builder.isLess(zero, free), next,
-                        builder.sub(end, one));
+  next =
+      builder.select(builder.isLess(zero, free), next, builder.sub(end, one));
   return builder.select(builder.isLess(one, count), next, end);
 }
 

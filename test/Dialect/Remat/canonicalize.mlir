@@ -68,6 +68,26 @@ func.func @a_tape_read_right_after_its_write_is_the_value(%v: f32, %t: tensor<3x
   return %0, %1 : f32, f32
 }
 
+// Of 100 iterations and 3 snapshots, the second one is before iteration 40; the state before the last iteration has a slot of its own.
+// Iterations that there are not have no snapshots.
+// CHECK-LABEL: func.func @snapshots_of_known_numbers(
+// CHECK-DAG: %[[SLOT:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[NEXT:.*]] = arith.constant 35 : index
+// CHECK-DAG: %[[LAST:.*]] = arith.constant 99 : index
+// CHECK: %[[FROM:.*]], %[[AT:.*]] = remat.last_snapshot
+// CHECK: return %[[NEXT]], %[[LAST]], %[[SLOT]], %[[FROM]]
+func.func @snapshots_of_known_numbers() -> (index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c99 = arith.constant 99 : index
+  %c100 = arith.constant 100 : index
+  %0 = remat.next_snapshot from %c0 to %c100 free %c2
+  %1, %2 = remat.last_snapshot before %c99 of %c100 slots %c3
+  %3, %4 = remat.last_snapshot before %c100 of %c100 slots %c3
+  return %0, %1, %2, %3 : index, index, index, index
+}
+
 // A backward is known by the residuals that it reads.
 // CHECK-LABEL: func.func @an_output_and_a_residual_stay_two(
 // CHECK: %[[Y:.*]], %[[R:.*]] = remat.region

@@ -250,3 +250,18 @@ func.func @conv_of_wrong_depth(%x: tensor<2x8x8x8x3xf32>, %w: tensor<3x3x3x3x4xf
       {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0, 0, 0, 0>} -> tensor<2x8x6x6x4xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{snapshots needs a number of states from 1 on, or text with bytes, such as "4MiB", got 0}}
+func.func private @none() attributes {p = #remat.snapshots<0>}
+
+// -----
+
+// expected-error@+1 {{snapshots needs a number of states from 1 on, or text with bytes, such as "4MiB", got -2}}
+func.func private @below_none() attributes {p = #remat.snapshots<-2>}
+
+// -----
+
+// expected-error@+1 {{a fraction has no whole here; give bytes, such as "10MiB"}}
+func.func private @fraction_of_states() attributes {p = #remat.snapshots<"0.5">}

@@ -125,3 +125,15 @@ func.func @a_repeated_barrier(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x
   %b = remat.barrier %x after %y repeated : tensor<4xf32> after tensor<4xf32>
   return %b : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @snapshots(
+// CHECK-SAME: %[[I:.*]]: index, %[[N:.*]]: index)
+func.func @snapshots(%i: index, %n: index) -> (index, index, index)
+    attributes {p = #remat.snapshots<3>, q = #remat.snapshots<"4KiB">} {
+  // CHECK-SAME: p = #remat.snapshots<3>, q = #remat.snapshots<"4096">
+  // CHECK: remat.next_snapshot from %[[I]] to %[[N]] free %[[N]]
+  %0 = remat.next_snapshot from %i to %n free %n
+  // CHECK: remat.last_snapshot before %[[I]] of %[[N]] slots %[[N]]
+  %1, %2 = remat.last_snapshot before %i of %n slots %n
+  return %0, %1, %2 : index, index, index
+}

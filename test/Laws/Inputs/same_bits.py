@@ -32,12 +32,19 @@ from random_models import EXAMPLES, Model
 from wide_oracle import check_gradients
 
 STEPS = 3
-POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable"
+POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable", "snapshots<1>", "snapshots<2>"
 MODES = "eager", "deferred"
 # On a device, variants differ in the size of blocks in place of the number of threads.
 BLOCK_SIZES = {1: 256, 2: 64}
 ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
                "ops=linalg.generic policy=nothing_saveable", "ops=linalg.generic name=some")
+
+
+def annotations_of(path):
+    """The annotations that select something in a model without regions."""
+    text = path.read_text()
+    return [annotation for annotation in ANNOTATIONS
+            if not (kind := re.search(r"ops=([\w.]+)", annotation)) or kind[1] in text]
 
 
 def check_memory(program, measured, is_dynamic=False):
@@ -138,7 +145,8 @@ def check(folder, model, every, target=""):
     reference, compared = None, list(variants(model.text, model.seed, every))
     compared = [("model.mlir", "", *variant) for variant in compared]
     compared.append(("plain.mlir", "", "", MODES[model.seed % 2], 1))
-    annotations = ANNOTATIONS if every else ANNOTATIONS[model.seed % len(ANNOTATIONS):][:1]
+    annotations = annotations_of(Path(folder) / "plain.mlir")
+    annotations = annotations if every else annotations[model.seed % len(annotations):][:1]
     compared += [("plain.mlir", annotation, "", MODES[model.seed // 2 % 2], 2) for annotation in annotations]
     for file, annotation, policy, mode, threads in compared:
         program = Program(folder, Path(folder) / file, policy, mode, annotation,
@@ -181,7 +189,7 @@ def check_sample(folder, model, count, target):
     reference = None
     for i, policy in enumerate(rng.sample(policies, count)):
         file = rng.choice(["model", "model", "plain"])
-        annotation = rng.choice(ANNOTATIONS) if file == "plain" else ""
+        annotation = rng.choice(annotations_of(Path(folder) / "plain.mlir")) if file == "plain" else ""
         threads, (options, drawn) = rng.choice([1, 2]), drawn_options(rng, target)
         program = Program(folder, Path(folder) / f"{file}.mlir", "" if annotation else policy, rng.choice(MODES), annotation,
                           target_options(drawn, threads, model))
@@ -224,11 +232,6 @@ def without_borders(path, folder):
     return copy
 
 
-def selects_any(annotation, path):
-    kind = re.search(r"ops=([\w.]+)", annotation)
-    return not kind or kind[1] in path.read_text()
-
-
 def compare_policies(path, target):
     """The policies of a model that is no random one, and the model without names and regions and with those of
     remat-annotate; prints what is wrong and returns whether something is."""
@@ -238,7 +241,7 @@ def compare_policies(path, target):
         try:
             plain = without_borders(path, folder)
             compared = [*((path, policy, "") for policy in POLICIES), (plain, "", ""),
-                        *((plain, "", annotation) for annotation in ANNOTATIONS if selects_any(annotation, plain))]
+                        *((plain, "", annotation) for annotation in annotations_of(plain))]
             for i, (source, policy, annotation) in enumerate(compared):
                 program = Program(folder, source, policy, MODES[i % 2], annotation, target_options(target, 1 + i % 2))
                 *result, measured = program.train(STEPS, 1 + i % 2)

@@ -282,8 +282,8 @@ std::optional<int64_t> SnapshotsAttr::countSnapshots(int64_t bytes) const {
 std::optional<int64_t> AnyOfAttr::countSnapshots(int64_t bytes) const {
   std::optional<int64_t> most;
   for (Attribute policy : getPolicies())
-    most = std::max(most,
-                    cast<PolicyAttrInterface>(policy).countSnapshots(bytes));
+    most =
+        std::max(most, cast<PolicyAttrInterface>(policy).countSnapshots(bytes));
   return most;
 }
 

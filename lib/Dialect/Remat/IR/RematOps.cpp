@@ -229,8 +229,8 @@ LogicalResult LastSnapshotOp::fold(FoldAdaptor adaptor,
   ::remat::plan::Snapshot last =
       ::remat::plan::getLastSnapshot(*iteration, *count, *slots);
   Builder builder(getContext());
-  results.append({builder.getIndexAttr(last.iteration),
-                  builder.getIndexAttr(last.slot)});
+  results.append(
+      {builder.getIndexAttr(last.iteration), builder.getIndexAttr(last.slot)});
   return success();
 }
 
