@@ -35,8 +35,8 @@ public:
                        Value iteration);
 
 private:
-  /// Values that a loop carries to take snapshots: the slots, the iteration before
-  /// which the next one is taken, and the slot of that.
+  /// Values that a loop carries to take snapshots: the slots, the iteration
+  /// before which the next one is taken, and the slot of that.
   struct Taking {
     SmallVector<Value> slots;
     Value next, slot;

@@ -68,11 +68,11 @@ func.func @a_tape_read_right_after_its_write_is_the_value(%v: f32, %t: tensor<3x
   return %0, %1 : f32, f32
 }
 
-// Of 100 iterations and 3 snapshots, the second one is before iteration 40; the state before the last iteration has a slot of its own.
+// Of 100 iterations and 3 snapshots, the second one is before iteration 64; the state before the last iteration has a slot of its own.
 // Iterations that there are not have no snapshots.
 // CHECK-LABEL: func.func @snapshots_of_known_numbers(
 // CHECK-DAG: %[[SLOT:.*]] = arith.constant 3 : index
-// CHECK-DAG: %[[NEXT:.*]] = arith.constant 35 : index
+// CHECK-DAG: %[[NEXT:.*]] = arith.constant 64 : index
 // CHECK-DAG: %[[LAST:.*]] = arith.constant 99 : index
 // CHECK: %[[FROM:.*]], %[[AT:.*]] = remat.last_snapshot
 // CHECK: return %[[NEXT]], %[[LAST]], %[[SLOT]], %[[FROM]]
