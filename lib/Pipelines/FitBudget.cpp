@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Needs.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Pipelines/Passes.h"
@@ -20,8 +22,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/JSON.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_FITBUDGETPASS
@@ -33,17 +33,6 @@ using namespace mlir::remat;
 namespace plan = ::remat::plan;
 
 namespace {
-
-/// Bytes that the packed functions of a module need.
-struct Needs {
-  /// Of each function that has an arena.
-  llvm::StringMap<int64_t> arenas;
-  /// The largest of these, and what there is beside it: parameters, states,
-  /// data and results.
-  int64_t arena = 0, others = 0;
-  /// A function with buffers that are in no arena; empty if there is none.
-  std::string unpacked;
-};
 
 struct FitBudgetPass : mlir::remat::impl::FitBudgetPassBase<FitBudgetPass> {
   using FitBudgetPassBase::FitBudgetPassBase;
@@ -116,21 +105,7 @@ FailureOr<Needs> FitBudgetPass::measure(ModuleOp module) const {
   buildPacking(pm, report);
   if (failed(pm.run(*copy)))
     return failure();
-  Needs needs;
-  llvm::json::Value parsed = llvm::cantFail(llvm::json::parse(text));
-  for (const llvm::json::Value &value :
-       *parsed.getAsObject()->getArray("functions")) {
-    const llvm::json::Object &function = *value.getAsObject();
-    int64_t arena = *function.getInteger("arena"), beside = 0;
-    if (*function.getInteger("unpacked") != 0)
-      needs.unpacked = function.getString("name")->str();
-    needs.arenas[*function.getString("name")] = arena;
-    needs.arena = std::max(needs.arena, arena);
-    for (const auto &argument : *function.getObject("arguments"))
-      beside += *argument.second.getAsInteger();
-    needs.others = std::max(needs.others, beside);
-  }
-  return needs;
+  return readNeeds(text);
 }
 
 /// Reads what is asked for, by options or by a train step.

@@ -41,9 +41,9 @@
 using namespace mlir;
 
 namespace mlir::remat {
-/// Up to the decisions about what the backward keeps.
-static void buildPlanPipeline(OpPassManager &pm,
-                              const ToTensorsOptions &options) {
+/// Up to differentiation.
+static void buildForwardPipeline(OpPassManager &pm,
+                                 const ToTensorsOptions &options) {
   pm.addPass(createCheckModelPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
@@ -111,6 +111,17 @@ static void buildPlanPipeline(OpPassManager &pm,
     withoutPolicies.policy = options.policy;
     pm.addPass(createOverridePass(withoutPolicies));
   }
+  FitLoopsPassOptions loops;
+  loops.planVisits = options.planVisits;
+  loops.target = options.target;
+  loops.threads = options.threads;
+  loops.convWorkspace = options.convWorkspace;
+  pm.addPass(createFitLoopsPass(loops));
+}
+
+/// From a forward that is as it stays to the decisions about what the backward
+/// keeps.
+static void buildPlanRegionsPipeline(OpPassManager &pm) {
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
   pm.addPass(createCanonicalizePass());
@@ -144,7 +155,8 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
 void remat::buildExplainPipeline(OpPassManager &pm,
                                  const ToTensorsOptions &options,
                                  raw_ostream &os) {
-  buildPlanPipeline(pm, options);
+  buildForwardPipeline(pm, options);
+  buildPlanRegionsPipeline(pm);
   PrintPlanOptions regions;
   regions.againOnly = true;
   pm.addPass(createPrintPlan(regions, os));
@@ -154,7 +166,13 @@ void remat::buildExplainPipeline(OpPassManager &pm,
 
 void remat::buildToTensorsPipeline(OpPassManager &pm,
                                    const ToTensorsOptions &options) {
-  buildPlanPipeline(pm, options);
+  buildForwardPipeline(pm, options);
+  buildFromForwardPipeline(pm, options);
+}
+
+void remat::buildFromForwardPipeline(OpPassManager &pm,
+                                     const ToTensorsOptions &options) {
+  buildPlanRegionsPipeline(pm);
   buildPlanFunctionsPipeline(pm, options);
   pm.addPass(createMaterialize());
   pm.addPass(createFusePass());

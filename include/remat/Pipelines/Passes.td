@@ -81,6 +81,35 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
   ];
 }
 
+def FitLoopsPass : Pass<"remat-fit-loops", "ModuleOp"> {
+  let summary = "how many states loops keep for a budget of bytes";
+  let description = [{
+    Where a step with tapes does not fit into the budget of the first `remat.train_step`
+    that has one, puts loops into regions with `#remat.snapshots`: as many states
+    as fit, of each loop of the model that carries something and is in no region. What
+    loops keep is fixed by `remat-differentiate`; `remat-fit-budget` recomputes other
+    values, and has the first word: if single values are enough, loops stay as they are.
+
+    The rest of the pipeline runs on copies of the module, with more and more
+    repetitions of iterations until it fits, then between the last two. All loops have as
+    many repetitions, so that long ones keep more states than short ones. A budget that
+    is a fraction becomes one in bytes, of the step with tapes.
+
+    In: fused functions before `remat-differentiate`.
+
+    Example: `--remat-train="budget=1MiB"` of a recurrent net.
+  }];
+  let options = [
+    Option<"planVisits", "plan-visits", "uint64_t", "200000000",
+           "as in `remat-fit-budget`">,
+    Option<"target", "target", "std::string", "\"cpu\"", "what the program runs on">,
+    Option<"threads", "threads", "uint64_t", "0",
+           "how many threads workspaces are reserved for (0: as many as the target usually has)">,
+    Option<"convWorkspace", "conv-workspace", "uint64_t", "0",
+           "least bytes of memory for the algorithm of a convolution">,
+  ];
+}
+
 def StripAnnotationsPass : Pass<"remat-strip-annotations", "ModuleOp"> {
   let summary = "remove everything that only this project's passes read";
   let description = [{

@@ -106,6 +106,10 @@ void setOptions(ToTensorsOptions &toTensors, const TrainOptions &options);
 /// tensors, ordered for memory.
 void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
 
+/// Appends those of these passes that follow `remat-fit-loops`.
+void buildFromForwardPipeline(OpPassManager &pm,
+                              const ToTensorsOptions &options);
+
 /// Appends the passes up to the decisions about what the backward keeps, and
 /// prints these to `os`, which outlives the pipeline.
 void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options,

@@ -7,6 +7,7 @@ as predicted: a cell with dropout and layers in regions of their own, whose stat
 With T steps, prints for each number of states how many bytes the arena has. LIBRARIES and CUDA_LIBRARIES are as for same_bits.py.
 """
 import argparse
+import math
 import tempfile
 from pathlib import Path
 
@@ -77,6 +78,8 @@ remat.train_step @step for @loss optimizer(@adam)
 KEPT = "", "#remat.snapshots<1>", "#remat.snapshots<2>", "#remat.snapshots<5>", "#remat.snapshots<33>", "#remat.snapshots<\"2KiB\">", \
     "#remat.any_of<#remat.snapshots<3>, #remat.dots_saveable>"
 
+FRACTIONS = 0.6, 0.3, 0.12  # budgets for the model without a policy
+
 
 def model(times, policy):
     """The text of the model; with a policy, its loop is in a region."""
@@ -108,6 +111,14 @@ def check(folder, times, target):
         check_bits(program, 1 + i % 2, result, reference)
         check_memory(program, measured)
         arenas.append(program.memory()["arena"])
+    for i, fraction in enumerate(FRACTIONS if times >= 40 else ()):
+        program = Program(folder, folder / "model0.mlir", mode=("eager", "deferred")[i % 2],
+                          target=f"{target} budget={fraction} budget-of=arena".strip())
+        *result, measured = program.train(STEPS, 1 + i % 2)
+        check_bits(program, 1 + i % 2, result, reference)
+        check_memory(program, measured)
+        if program.memory()["arena"] > math.ceil(fraction * arenas[0]):
+            raise Failure(f"{program.name}: {program.memory()['arena']} bytes are more than {fraction} of {arenas[0]}")
     return arenas
 
 
