@@ -13,12 +13,12 @@
 #include "remat/Analysis/Effects.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Residuals.h"
+#include "remat/Transforms/Utils/Recompute.h"
 #include "remat/Transforms/Utils/Unreachable.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_MATERIALIZE
@@ -93,30 +93,21 @@ LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
         recordDecision(known, plan.getDecision(index));
     }
 
-  SetVector<Value> values = recomputed;
-  SetVector<Operation *> slice;
-  for (unsigned next = 0; next < values.size(); ++next) {
-    Value value = values[next];
-    if (start.contains(value) && !recomputed.contains(value)) {
-      inputs.insert(value);
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (!op) {
-      if (failed(routeOperand(backward, cast<BlockArgument>(value))))
-        return failure();
-      inputs.insert(value);
-      continue;
-    }
-    if (!slice.insert(op))
-      continue;
-    for (Value read : getInputs(op))
-      values.insert(lookThroughNames(read));
-  }
-  ops = slice.takeVector();
-  llvm::sort(ops, [](Operation *lhs, Operation *rhs) {
-    return lhs->isBeforeInBlock(rhs);
-  });
+  FailureOr<SetVector<Operation *>> slice = collectSlice(
+      recomputed.getArrayRef(),
+      [&](Value value) -> FailureOr<bool> {
+        bool isStart = start.contains(value) && !recomputed.contains(value);
+        auto argument = dyn_cast<BlockArgument>(value);
+        if (!isStart && argument && failed(routeOperand(backward, argument)))
+          return failure();
+        if (isStart || argument)
+          inputs.insert(value);
+        return !isStart && !argument;
+      },
+      lookThroughNames);
+  if (failed(slice))
+    return failure();
+  ops = slice->takeVector();
   plan->replaceAllUsesWith(plan.getResiduals());
   plan->erase();
   if (!ops.empty())
@@ -128,24 +119,6 @@ LogicalResult RegionMaterializer::execute(BackwardInputs &backward,
 // Recomputing
 //===----------------------------------------------------------------------===//
 
-/// Phases belong to whole operations of the step, not to a kernel's scalars.
-static void markRecompute(Operation *root) {
-  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::IsTerminator>() &&
-        !op->hasTrait<OpTrait::ConstantLike>())
-      setPhase(op, kRecomputePhase);
-    return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
-                                                : WalkResult::advance();
-  });
-}
-
-static BarrierOp createBarrier(OpBuilder &builder, Location loc,
-                               ValueRange values, ValueRange after) {
-  auto barrier = BarrierOp::create(builder, loc, values, after);
-  markRecompute(barrier);
-  return barrier;
-}
-
 /// One barrier for all inputs of the slice, at the start of the backward for
 /// now. Operands with `prevent_cse = false` are read as they are, and so is
 /// everything if no operand prevents it.
@@ -154,23 +127,19 @@ void RegionMaterializer::mapInputs(BackwardInputs &backward,
   std::optional<ArrayRef<bool>> flags = region.getPreventCse();
   bool anyPrevents =
       !flags || flags->empty() || llvm::is_contained(*flags, true);
-  SmallVector<Value> values, guarded;
+  SmallVector<Value> guarded;
   for (Value input : inputs) {
     auto argument = dyn_cast<BlockArgument>(input);
-    BlockArgument raw = backward.have[input];
-    if (argument ? region.preventsCSE(argument.getArgNumber()) : anyPrevents) {
-      values.push_back(input);
-      guarded.push_back(raw);
-    } else {
-      mapping.map(input, raw);
-    }
+    mapping.map(input, backward.have[input]);
+    if (argument ? region.preventsCSE(argument.getArgNumber()) : anyPrevents)
+      guarded.push_back(input);
   }
   if (guarded.empty())
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(backward.op.getBodyBlock());
-  BarrierOp barrier = createBarrier(builder, region.getLoc(), guarded,
-                                    ValueRange(backward.cotangents));
-  mapping.map(ValueRange(values), barrier.getResults());
+  setPhase(createGuard(builder, region.getLoc(), guarded,
+                       ValueRange(backward.cotangents), mapping),
+           kRecomputePhase);
 }
 
 /// Reads of a fill or another operation that depends on constants only pass no
@@ -192,9 +161,11 @@ static void guardConstantOps(ArrayRef<Operation *> clones,
     }
     OpBuilder builder(clone);
     OpOperand &last = clone->getOpOperand(clone->getNumOperands() - 1);
-    last.set(createBarrier(builder, clone->getLoc(), last.get(),
-                           ValueRange(cotangents))
-                 .getResult(0));
+    IRMapping mapping;
+    setPhase(createGuard(builder, clone->getLoc(), last.get(),
+                         ValueRange(cotangents), mapping),
+             kRecomputePhase);
+    last.set(mapping.lookup(last.get()));
   }
 }
 
@@ -231,9 +202,7 @@ void RegionMaterializer::cloneSlice(BackwardInputs &backward) {
     for (Value read : getInputs(op))
       if (!mapping.contains(read))
         mapping.map(read, mapping.lookup(lookThroughNames(read)));
-    Operation *clone = builder.clone(*op, mapping);
-    effects.eraseEffects(clone);
-    markRecompute(clone);
+    effects.eraseEffects(cloneRecompute(builder, op, mapping, kRecomputePhase));
   }
   for (Value value : recomputed)
     backward.have[value].replaceAllUsesWith(mapping.lookup(value));

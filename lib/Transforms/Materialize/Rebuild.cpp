@@ -10,10 +10,10 @@
 
 #include "remat/Transforms/Fuse/ElementwiseFusion.h"
 #include "remat/Transforms/Plan/Residuals.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
@@ -39,7 +39,7 @@ private:
   LogicalResult rebuild(Value residual, Value result);
   void cloneView(Value residual, Value result);
   bool fuseIntoUsers(Value residual, Value result);
-  LogicalResult collectSlice(Value value);
+  LogicalResult collectOps(Value value);
   LogicalResult cloneSlice(Value residual, Value result);
   Operation *findFirstUser(Value value);
   SmallVector<Value, 1> getAwaited(Operation *user);
@@ -139,35 +139,38 @@ bool Rebuilder::fuseIntoUsers(Value residual, Value result) {
 
 /// Collects the operations that compute `value` from saved residuals, arguments
 /// and constants.
-LogicalResult Rebuilder::collectSlice(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (ops.contains(op))
-    return success();
-  if (!isPure(op))
-    return op->emitError("operation with side effects would run again in the "
-                         "backward; run -remat-plan-functions instead of "
-                         "editing what it made");
-  for (Value operand : op->getOperands()) {
-    if (!isa<TensorType>(operand.getType()) ||
-        matchPattern(operand, m_Constant()))
-      continue;
-    OpResult result = resultOf.lookup(operand);
-    if (isa<BlockArgument>(operand) ||
-        (result && !plan.getDecision(result.getResultNumber()).runsAgain()))
-      sources.insert(operand);
-    else if (failed(collectSlice(operand)))
-      return failure();
-  }
-  ops.insert(op);
+LogicalResult Rebuilder::collectOps(Value value) {
+  sources.clear();
+  auto slice = collectSlice(value, [&](Value read) -> FailureOr<bool> {
+    OpResult result = resultOf.lookup(read);
+    bool isStart =
+        isa<BlockArgument>(read) ||
+        (result && !plan.getDecision(result.getResultNumber()).runsAgain());
+    if (read != value) {
+      if (!isa<TensorType>(read.getType()) || matchPattern(read, m_Constant()))
+        return false;
+      if (isStart) {
+        sources.insert(read);
+        return false;
+      }
+    }
+    Operation *op = read.getDefiningOp();
+    if (!isPure(op))
+      return op->emitError("operation with side effects would run again in the "
+                           "backward; run -remat-plan-functions instead of "
+                           "editing what it made");
+    return true;
+  });
+  if (failed(slice))
+    return failure();
+  ops = std::move(*slice);
   return success();
 }
 
 /// Recomputes `residual` before the first user of `result`. A barrier keeps CSE
 /// from merging the clones with the originals.
 LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
-  ops.clear();
-  sources.clear();
-  if (failed(collectSlice(residual)))
+  if (failed(collectOps(residual)))
     return failure();
   Operation *user = findFirstUser(result);
   OpBuilder builder(user);
@@ -178,20 +181,16 @@ LogicalResult Rebuilder::cloneSlice(Value residual, Value result) {
         if (sources.empty() && isa<TensorType>(operand.getType()) &&
             matchPattern(operand, m_Constant()))
           sources.insert(operand);
-  SmallVector<Value> values;
-  for (Value source : sources) {
-    OpResult read = resultOf.lookup(source);
-    values.push_back(read ? Value(read) : source);
-  }
   IRMapping mapping;
-  if (!values.empty()) {
-    auto barrier =
-        BarrierOp::create(builder, residual.getLoc(), values, getAwaited(user));
-    setPhase(barrier, kBackwardPhase);
-    mapping.map(sources.getArrayRef(), barrier.getResults());
-  }
+  for (Value source : sources)
+    if (OpResult read = resultOf.lookup(source))
+      mapping.map(source, read);
+  if (!sources.empty())
+    setPhase(createGuard(builder, residual.getLoc(), sources.getArrayRef(),
+                         getAwaited(user), mapping),
+             kBackwardPhase);
   for (Operation *op : ops)
-    setPhase(builder.clone(*op, mapping), kBackwardPhase);
+    cloneRecompute(builder, op, mapping, kBackwardPhase);
   result.replaceAllUsesWith(mapping.lookup(residual));
   return success();
 }

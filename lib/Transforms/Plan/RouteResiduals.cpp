@@ -11,10 +11,9 @@
 #include "remat/Transforms/Plan/ResidualPaths.h"
 
 #include "remat/Dialect/Remat/IR/Branches.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -201,22 +200,22 @@ std::optional<ResidualPaths::FreeSlice>
 ResidualPaths::getFreeSlice(Value value, Operation *forward,
                             const LoopLink &link) {
   FreeSlice slice;
-  SetVector<Value> values;
-  values.insert(value);
-  for (unsigned next = 0; next < values.size(); ++next) {
-    Value read = values[next];
-    if (read == link.written)
-      continue;
-    if (!isDefinedIn(read, forward)) {
-      slice.inputs.push_back(read);
-      continue;
-    }
-    Operation *op = read.getDefiningOp();
-    if (!op || (!isFree(op) && !isGenerator(op)))
-      return std::nullopt;
-    slice.ops.insert(op);
-    values.insert_range(op->getOperands());
-  }
+  FailureOr<SetVector<Operation *>> ops =
+      collectSlice(value, [&](Value read) -> FailureOr<bool> {
+        if (read == link.written)
+          return false;
+        if (!isDefinedIn(read, forward)) {
+          slice.inputs.push_back(read);
+          return false;
+        }
+        Operation *op = read.getDefiningOp();
+        if (!op || (!isFree(op) && !isGenerator(op)))
+          return failure();
+        return true;
+      });
+  if (failed(ops))
+    return std::nullopt;
+  slice.ops = std::move(*ops);
   return slice;
 }
 
@@ -235,8 +234,8 @@ Value ResidualPaths::cloneFree(Value value, const FreeSlice &slice,
     mapping.map(link.written, link.read);
   mapping.map(ValueRange(slice.inputs), inputs.get());
   OpBuilder builder(before);
-  for (Operation *op : topologicalSort(slice.ops))
-    setPhase(builder.clone(*op, mapping), kRecomputePhase);
+  for (Operation *op : slice.ops)
+    cloneRecompute(builder, op, mapping, kRecomputePhase);
   return mapping.lookup(value);
 }
 

@@ -10,6 +10,7 @@
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -63,32 +64,24 @@ Slice mlir::remat::computeSlice(RegionOp region, ArrayRef<Value> needed,
                                 const SetVector<Value> &kept) {
   Slice slice;
   PolicyAttrInterface policy = region.getPolicyOrDefault();
-  SetVector<Value> values;
-  SetVector<Operation *> ops;
   DenseMap<Value, bool> known;
-  for (Value value : needed)
-    values.insert(lookThroughNames(value));
-  for (unsigned next = 0; next < values.size(); ++next) {
-    Value value = values[next];
-    Operation *op = value.getDefiningOp();
-    if (!op || ops.contains(op))
-      continue;
-    if (kept.contains(value) ||
-        (!isNotWorthSaving(value, policy, known) && policy.isSaveable(value))) {
-      slice.saved.insert(value);
-      continue;
-    }
-    ops.insert(op);
-    for (Value read : getInputs(op))
-      values.insert(lookThroughNames(read));
-  }
+  SetVector<Operation *> ops = *collectSlice(
+      needed,
+      [&](Value value) -> FailureOr<bool> {
+        if (!value.getDefiningOp())
+          return false;
+        bool isSaved =
+            kept.contains(value) || (!isNotWorthSaving(value, policy, known) &&
+                                     policy.isSaveable(value));
+        if (isSaved)
+          slice.saved.insert(value);
+        return !isSaved;
+      },
+      lookThroughNames);
   // The recomputation of one result of an operation provides the others.
   slice.saved.remove_if(
       [&](Value value) { return ops.contains(value.getDefiningOp()); });
   slice.ops = ops.takeVector();
-  llvm::sort(slice.ops, [](Operation *lhs, Operation *rhs) {
-    return lhs->isBeforeInBlock(rhs);
-  });
   for (Operation *op : slice.ops)
     for (Value read : getInputs(op)) {
       Value value = lookThroughNames(read);

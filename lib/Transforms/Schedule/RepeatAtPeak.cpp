@@ -14,6 +14,7 @@
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Transforms/Schedule/Destination.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -291,11 +292,10 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
   }
   // Otherwise it would be the same computation as the first one.
   Value latest = getLatest(reader.back(), place, values);
-  auto barrier = BarrierOp::create(builder, loc, inputs.getArrayRef(),
-                                   latest ? ValueRange(latest) : ValueRange(),
-                                   /*repeated=*/true);
-  mapping.map(inputs.getArrayRef(), barrier.getResults());
-  repetition.ops.push_back(barrier);
+  repetition.ops.push_back(
+      createGuard(builder, loc, inputs.getArrayRef(),
+                  latest ? ValueRange(latest) : ValueRange(), mapping,
+                  /*repeated=*/true));
   std::function<void(Value)> viewAgain = [&](Value value) {
     if (mapping.contains(value) || !isRemade(value))
       return;
@@ -307,8 +307,9 @@ static std::optional<Repetition> repeat(const BlockGraph &graph,
          cast<DestinationStyleOpInterface>(part->ops.back()).getDpsInputs())
       viewAgain(input);
     for (Operation *op : part->ops)
-      repetition.ops.push_back(builder.clone(*op, mapping));
-    setPhase(repetition.ops.back(), kRecomputePhase);
+      repetition.ops.push_back(cloneRecompute(
+          builder, op, mapping,
+          op == part->ops.back() ? StringRef(kRecomputePhase) : ""));
   }
   size_t numRepeated = repetition.ops.size();
   SmallVector<Operation *> repeatedViews;

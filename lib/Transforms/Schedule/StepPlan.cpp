@@ -14,6 +14,7 @@
 #include "remat/Analysis/Sources.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Schedule/Destination.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -370,26 +371,19 @@ void StepPlan::runAgain(unsigned node) {
       if (!llvm::is_contained(ops, value.getDefiningOp()))
         mapping.map(value, resolve(value));
   SetVector<Value> read = findRead(ops);
-  SetVector<Value> now;
-  for (Value value : read)
-    now.insert(mapping.lookup(value));
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  auto barrier = BarrierOp::create(builder, ops.back()->getLoc(),
-                                   now.getArrayRef(), ValueRange(last),
-                                   /*repeated=*/true);
-  for (Value value : read) {
-    const auto *it = llvm::find(now, mapping.lookup(value));
-    mapping.map(value, barrier.getResult(it - now.begin()));
-  }
+  createGuard(builder, ops.back()->getLoc(), read.getArrayRef(),
+              ValueRange(last), mapping, /*repeated=*/true);
   for (Operation *op : ops) {
-    Operation *clone = builder.clone(*op, mapping);
+    // Destinations are of no phase.
+    Operation *clone =
+        cloneRecompute(builder, op, mapping,
+                       op == ops.back() ? StringRef(kRecomputePhase) : "");
     for (auto [result, copy] :
          llvm::zip_equal(op->getResults(), clone->getResults())) {
       latest[result] = copy;
       originalOf[copy] = result;
     }
-    if (op == ops.back())
-      setPhase(clone, kRecomputePhase);
   }
 }
 
