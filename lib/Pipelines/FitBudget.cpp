@@ -34,6 +34,12 @@ namespace plan = ::remat::plan;
 
 namespace {
 
+/// The bytes of a budget, and how many of them are not in an arena.
+struct Limit {
+  int64_t bytes = 0, others = 0;
+  int64_t getArena() const { return bytes - others; }
+};
+
 struct FitBudgetPass : mlir::remat::impl::FitBudgetPassBase<FitBudgetPass> {
   using FitBudgetPassBase::FitBudgetPassBase;
 
@@ -69,29 +75,24 @@ private:
     buildBufferizePipeline(pm, options);
   }
 
-  int64_t getTotal(const Needs &needs) const {
-    return boundsWhat == "arena" ? needs.arena : needs.arena + needs.others;
-  }
+  int64_t getAlignment() const { return lookupTarget(target)->getAlignment(); }
 
   FailureOr<Needs> measure(ModuleOp module) const;
-  LogicalResult readOptions();
   LogicalResult fitModule();
+  LogicalResult fitFunctions(TrainStepOp step);
   FailureOr<StepGraph> buildGraph(func::FuncOp function);
   plan::RecomputeOptions getSearch(bool keepsOrder) const;
   FailureOr<int64_t> tryPlan(func::FuncOp function, const plan::Plan &plan);
-  LogicalResult fitFunction(func::FuncOp function, int64_t limit);
-  LogicalResult slowFunction(func::FuncOp function, int64_t arena);
+  LogicalResult fitFunction(func::FuncOp function, const Limit &limit);
+  LogicalResult slowFunction(func::FuncOp function, int64_t arena,
+                             double allowance);
   LogicalResult reportUnknownSize(func::FuncOp function);
   LogicalResult reportMiss(func::FuncOp function, const StepGraph &step,
-                           const plan::Plan &leanest, int64_t found);
+                           const plan::Plan &leanest, int64_t found,
+                           const Limit &limit);
 
-  std::optional<plan::Budget> wanted;
-  std::optional<double> allowance;
-  std::string boundsWhat = "step";
   /// Values that policies name.
   DenseMap<Value, DecisionAttr> named;
-  int64_t alignment = 1;
-  int64_t others = 0, budgetBytes = 0;
 };
 
 } // namespace
@@ -108,69 +109,44 @@ FailureOr<Needs> FitBudgetPass::measure(ModuleOp module) const {
   return readNeeds(text);
 }
 
-/// Reads what is asked for, by options or by a train step.
-LogicalResult FitBudgetPass::readOptions() {
-  ModuleOp module = getOperation();
-  std::string error;
-  if (!budget.empty() && !slowdown.empty())
-    return module.emitError() << "budget= and slowdown= each decide about the "
-                                 "other; give one of them";
-  if (!budget.empty() && !(wanted = plan::parseBudget(budget, error)))
-    return module.emitError() << error;
-  if (!slowdown.empty() && !(allowance = plan::parseSlowdown(slowdown, error)))
-    return module.emitError() << error;
-  if (!budgetOf.empty()) {
-    if (budgetOf != "step" && budgetOf != "arena")
-      return module.emitError() << "unknown budget-of=" << budgetOf.getValue()
-                                << "; choose step or arena";
-    boundsWhat = budgetOf;
-  }
-  const Target *known = lookupTarget(target);
-  if (!known)
-    return module.emitError() << "unknown target '" << target.getValue() << "'";
-  alignment = known->getAlignment();
-  if (wanted || allowance)
-    return success();
-  for (auto step : module.getOps<TrainStepOp>()) {
-    if (step.getSlowdown())
-      allowance = step.getSlowdown()->convertToDouble();
-    if (step.getBudget())
-      wanted = plan::parseBudget(step.getBudget()->str(), error);
-    if (step.getBudgetOf() && budgetOf.empty())
-      boundsWhat = step.getBudgetOf()->str();
-    if (wanted || allowance)
-      break;
-  }
-  return success();
-}
-
 LogicalResult FitBudgetPass::fitModule() {
   ModuleOp module = getOperation();
   named = takeRecordedDecisions(module);
-  if (failed(readOptions()))
-    return failure();
-  if (!wanted && !allowance)
-    return success();
+  if (!lookupTarget(target))
+    return module.emitError() << "unknown target '" << target.getValue() << "'";
+  for (auto step : module.getOps<TrainStepOp>())
+    if (step.getBudget() || step.getSlowdown())
+      return fitFunctions(step);
+  return success();
+}
+
+/// Bounds all functions by what `step` says.
+LogicalResult FitBudgetPass::fitFunctions(TrainStepOp step) {
+  ModuleOp module = getOperation();
   FailureOr<Needs> needs = measure(module);
   if (failed(needs))
     return failure();
   if (!needs->unpacked.empty())
     return reportUnknownSize(
         module.lookupSymbol<func::FuncOp>(needs->unpacked));
-  if (wanted)
-    budgetBytes = wanted->getBytes(getTotal(*needs));
-  others = boundsWhat == "arena" ? 0 : needs->others;
-  if (wanted && getTotal(*needs) <= budgetBytes)
-    return success();
+  Limit limit;
+  limit.others = step.getBudgetOf() == "arena" ? 0 : needs->others;
+  if (step.getBudget()) {
+    std::string error;
+    int64_t total = needs->arena + limit.others;
+    limit.bytes =
+        plan::parseBudget(step.getBudget()->str(), error)->getBytes(total);
+  }
   for (auto function : module.getOps<func::FuncOp>()) {
     int64_t arena = needs->arenas.lookup(function.getName());
     if (arena == 0)
       continue;
-    if (allowance) {
-      if (failed(slowFunction(function, arena)))
+    if (step.getSlowdown()) {
+      if (failed(slowFunction(function, arena,
+                              step.getSlowdown()->convertToDouble())))
         return failure();
-    } else if (arena > budgetBytes - others &&
-               failed(fitFunction(function, budgetBytes - others))) {
+    } else if (arena > limit.getArena() &&
+               failed(fitFunction(function, limit))) {
       return failure();
     }
   }
@@ -186,7 +162,7 @@ FailureOr<StepGraph> FitBudgetPass::buildGraph(func::FuncOp function) {
     if (decision.getKind() == DecisionKind::SaveNamed &&
         value.getParentBlock() == &function.front())
       kept.push_back(value);
-  StepGraph step = buildStepGraph(function.front(), alignment, kept);
+  StepGraph step = buildStepGraph(function.front(), getAlignment(), kept);
   // Bufferization would copy what is read after it was written in place.
   if (!plan::evaluate(step.graph, plan::getGivenOrder(step.graph)))
     return function.emitError("reads values after they have been written in "
@@ -208,16 +184,17 @@ FailureOr<int64_t> FitBudgetPass::tryPlan(func::FuncOp function,
                                           const plan::Plan &plan) {
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   auto target = copy->lookupSymbol<func::FuncOp>(function.getName());
-  applySchedule(target.front(), alignment, plan.schedule);
+  applySchedule(target.front(), getAlignment(), plan.schedule);
   FailureOr<Needs> needs = measure(*copy);
   if (failed(needs))
     return failure();
   return needs->arenas.lookup(function.getName());
 }
 
-/// Replaces the schedule of `function` by one whose packed arena is no larger
-/// than `limit`: with first runs in the order that they have, or else in any.
-LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
+/// Replaces the schedule of `function` by one whose packed arena is within
+/// `limit`: with first runs in the order that they have, or else in any.
+LogicalResult FitBudgetPass::fitFunction(func::FuncOp function,
+                                         const Limit &limit) {
   FailureOr<StepGraph> step = buildGraph(function);
   if (failed(step))
     return failure();
@@ -228,7 +205,7 @@ LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
     const plan::Plan &last = archive.getPlans().back();
     if (!leanest || last.figures.peak < leanest->figures.peak)
       leanest = last;
-    int64_t goal = limit;
+    int64_t goal = limit.getArena();
     for (unsigned i = 0; i < kMaxTries; ++i) {
       const plan::Plan *found = archive.find(goal);
       if (!found)
@@ -236,12 +213,12 @@ LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
       FailureOr<int64_t> arena = tryPlan(function, *found);
       if (failed(arena))
         return failure();
-      if (*arena <= limit) {
-        applySchedule(function.front(), alignment, found->schedule);
+      if (*arena <= limit.getArena()) {
+        applySchedule(function.front(), getAlignment(), found->schedule);
         return success();
       }
       least = least == 0 ? *arena : std::min(least, *arena);
-      goal = std::min(goal, found->figures.peak) - (*arena - limit);
+      goal = std::min(goal, found->figures.peak) - (*arena - limit.getArena());
     }
   }
   if (least == 0) {
@@ -250,19 +227,19 @@ LogicalResult FitBudgetPass::fitFunction(func::FuncOp function, int64_t limit) {
       return failure();
     least = *arena;
   }
-  return reportMiss(function, *step, *leanest, least);
+  return reportMiss(function, *step, *leanest, least, limit);
 }
 
 /// Replaces the schedule of `function`, whose packed arena is `arena`, by the
 /// one of the smallest that takes little enough time, if one is smaller.
-LogicalResult FitBudgetPass::slowFunction(func::FuncOp function,
-                                          int64_t arena) {
+LogicalResult FitBudgetPass::slowFunction(func::FuncOp function, int64_t arena,
+                                          double allowance) {
   FailureOr<StepGraph> step = buildGraph(function);
   if (failed(step))
     return failure();
   plan::PlanArchive archive(step->graph, getSearch(/*keepsOrder=*/true));
   const plan::ScheduleFigures &given = archive.getPlans().front().figures;
-  auto limit = int64_t(double(given.cost) * (1.0 + *allowance));
+  auto limit = int64_t(double(given.cost) * (1.0 + allowance));
   for (unsigned i = 0; i < kMaxTries; ++i) {
     const plan::Plan *found = archive.findWithin(limit);
     if (!found || found->figures.peak >= given.peak)
@@ -271,7 +248,7 @@ LogicalResult FitBudgetPass::slowFunction(func::FuncOp function,
     if (failed(packed))
       return failure();
     if (*packed < arena) {
-      applySchedule(function.front(), alignment, found->schedule);
+      applySchedule(function.front(), getAlignment(), found->schedule);
       return success();
     }
     limit = found->figures.cost - 1;
@@ -310,18 +287,19 @@ LogicalResult FitBudgetPass::reportUnknownSize(func::FuncOp function) {
 LogicalResult FitBudgetPass::reportMiss(func::FuncOp function,
                                         const StepGraph &step,
                                         const plan::Plan &leanest,
-                                        int64_t found) {
+                                        int64_t found, const Limit &limit) {
   InFlightDiagnostic diagnostic =
       function.emitError() << "'" << function.getName() << "' does not fit a "
-                           << "budget of " << budgetBytes << " bytes";
-  if (others != 0)
-    diagnostic << ", " << others
+                           << "budget of " << limit.bytes << " bytes";
+  if (limit.others != 0)
+    diagnostic << ", " << limit.others
                << " of which are parameters, states, data and results";
-  diagnostic << "; the smallest that was found is " << found + others;
+  diagnostic << "; the smallest that was found is " << found + limit.others;
   unsigned node = 0;
   int64_t least = plan::getLargestWorkingSet(step.graph, &node);
   diagnostic.attachNote(step.ops[node]->getLoc())
-      << "nothing is below " << least + others << " bytes: what this reads and "
+      << "nothing is below " << least + limit.others
+      << " bytes: what this reads and "
       << "computes takes " << least;
   std::vector<unsigned> alive =
       plan::findAliveAtPeak(step.graph, leanest.schedule);

@@ -12,6 +12,7 @@
 #include "remat/Pipelines/Passes.h"
 #include "remat/Plan/Budget.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::remat {
@@ -47,12 +48,13 @@ struct OverridePass : public impl::OverridePassBase<OverridePass> {
   using OverridePassBase::OverridePassBase;
 
   void runOnOperation() override {
-    if (failed(overridePolicy()) || failed(overrideMode()) ||
-        failed(overrideBudget()))
+    if (failed(checkTrainStep()) || failed(overridePolicy()) ||
+        failed(overrideMode()) || failed(overrideBudget()))
       signalPassFailure();
   }
 
 private:
+  LogicalResult checkTrainStep();
   LogicalResult overrideBudget();
   LogicalResult overridePolicy() {
     if (policy.empty())
@@ -134,6 +136,26 @@ private:
     return failure(result.wasInterrupted());
   }
 };
+
+/// Refuses what only a train step can have if there are functions but none of
+/// them is trained.
+LogicalResult OverridePass::checkTrainStep() {
+  auto functions = getOperation().getOps<func::FuncOp>();
+  if (functions.empty() || !getOperation().getOps<TrainStepOp>().empty())
+    return success();
+  for (const auto *option : {&mode, &budget, &budgetOf, &slowdown}) {
+    if (option->empty())
+      continue;
+    func::FuncOp first = *functions.begin();
+    return first.emitError(option->getArgStr())
+           << "=" << option->getValue()
+           << " has no effect: there is no remat.train_step; write "
+              "'remat.train_step @step for @"
+           << first.getName()
+           << " optimizer(@sgd)', with an opt.optimizer @sgd, or leave it out";
+  }
+  return success();
+}
 
 /// A budget replaces a slowdown, and the other way round.
 LogicalResult OverridePass::overrideBudget() {

@@ -16,7 +16,8 @@ def OverridePass : Pass<"remat-override", "ModuleOp"> {
     the sums in their adjoints would be other bits than under a policy. A region
     that has not every name that the policy mentions keeps its own, with a remark.
 
-    `budget`, `budget-of` and `slowdown` replace what train steps say about bytes.
+    `budget`, `budget-of` and `slowdown` replace what train steps say about bytes. They
+    and `mode` are errors if there are functions but no train step.
 
     Example: `--remat-override="policy=dots_saveable mode=deferred"`.
   }];
@@ -44,15 +45,17 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
     through a `remat.barrier repeated`, so that nothing merges it with its
     first run. Values do not change, and no bit of them.
 
+    The first `remat.train_step` with a `budget` or a `slowdown` says what holds for
+    all functions; without one, nothing happens.
+
     `budget` is a number of bytes with a unit (`500MiB`, `1.5GB`), or a fraction of
     what the functions take as they stand (`0.5`), with nothing recomputed but what
     policies ask for and what is almost free. It bounds everything that a step
     needs: the arena, the larger one of step and evaluation, parameters, states, data
-    and results; with `budget-of=arena` the arena alone.
+    and results; with `budget_of = "arena"` the arena alone.
 
     `slowdown` asks for the fewest bytes instead, for at most so much more time by the
-    model of costs (0.1: 10 %). Without these options, those of the first
-    `remat.train_step` that has any hold; without any, nothing happens.
+    model of costs (0.1: 10 %).
 
     First runs keep their order, which was chosen for more than bytes, if any plan with
     it fits. Values that a policy names (`remat.saved`) are not dropped.
@@ -65,12 +68,6 @@ def FitBudgetPass : Pass<"remat-fit-budget", "ModuleOp"> {
     Example: `--remat-train="budget=500MiB"`.
   }];
   let options = [
-    Option<"budget", "budget", "std::string", "\"\"",
-           "bytes with a unit (500MiB), or a fraction of what the functions take as they stand (0.5)">,
-    Option<"budgetOf", "budget-of", "std::string", "\"\"",
-           "`step`: everything that a step needs; `arena`: what it computes">,
-    Option<"slowdown", "slowdown", "std::string", "\"\"",
-           "how much more time may be spent for the fewest bytes, as a fraction of all of it">,
     Option<"planVisits", "plan-visits", "uint64_t", "200000000",
            "how many nodes and values of schedules the search looks at">,
     Option<"target", "target", "std::string", "\"cpu\"", "what the program runs on">,
