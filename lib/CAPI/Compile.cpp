@@ -219,31 +219,6 @@ MlirLogicalResult rematExplain(const RematStepOptions *request,
   return mlirLogicalResultSuccess();
 }
 
-static StringRef getName(::remat::Role role) {
-  using ::remat::Role;
-  switch (role) {
-  case Role::parameter:
-    return "parameter";
-  case Role::optimizer:
-    return "optimizer";
-  case Role::state:
-    return "state";
-  case Role::random:
-    return "random";
-  case Role::data:
-    return "data";
-  case Role::evalData:
-    return "eval_data";
-  case Role::evalRandom:
-    return "eval_random";
-  case Role::result:
-    return "result";
-  case Role::arena:
-    return "arena";
-  }
-  llvm_unreachable("a role that is not listed");
-}
-
 MlirLogicalResult rematReportMemory(const RematStepOptions *request,
                                     RematDiagnosticCallback callback,
                                     void *userData, MlirStringCallback result,
@@ -270,7 +245,8 @@ MlirLogicalResult rematReportMemory(const RematStepOptions *request,
     json.attribute("evaluation", train.getEval().value_or(""));
     json.attributeArray("arguments", [&] {
       for (const ::remat::TrainArgument &argument : description.arguments)
-        json.value(llvm::json::Array{getName(argument.role), argument.name,
+        json.value(llvm::json::Array{::remat::nameOf(argument.role),
+                                     argument.name,
                                      ::remat::nameOf(argument.type.dtype),
                                      llvm::json::Array(argument.type.shape),
                                      int64_t(argument.type.numBytes())});

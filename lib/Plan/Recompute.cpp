@@ -359,16 +359,6 @@ static void keepBest(std::vector<Plan> &plans) {
   plans = std::move(best);
 }
 
-static const Plan *findIn(const std::vector<Plan> &plans, int64_t budget) {
-  const Plan *best = nullptr;
-  for (const Plan &plan : plans)
-    if (plan.figures.peak <= budget &&
-        (!best || std::tie(plan.figures.cost, plan.figures.peak) <
-                      std::tie(best->figures.cost, best->figures.peak)))
-      best = &plan;
-  return best;
-}
-
 PlanArchive::PlanArchive(const Graph &graph, const RecomputeOptions &options) {
   Schedule given = getGivenOrder(graph);
   ScheduleFigures base = *evaluate(graph, given);
@@ -430,14 +420,17 @@ PlanArchive::PlanArchive(const Graph &graph, const RecomputeOptions &options) {
 }
 
 const Plan *PlanArchive::find(int64_t budget) const {
-  return findIn(plans, budget);
+  auto it =
+      std::partition_point(plans.begin(), plans.end(), [&](const Plan &plan) {
+        return plan.figures.peak > budget;
+      });
+  return it == plans.end() ? nullptr : &*it;
 }
 
 const Plan *PlanArchive::findWithin(int64_t cost) const {
-  const Plan *best = nullptr;
-  for (const Plan &plan : plans)
-    if (plan.figures.cost <= cost &&
-        (!best || plan.figures.peak < best->figures.peak))
-      best = &plan;
-  return best;
+  auto it =
+      std::partition_point(plans.begin(), plans.end(), [&](const Plan &plan) {
+        return plan.figures.cost <= cost;
+      });
+  return it == plans.begin() ? nullptr : &*std::prev(it);
 }

@@ -28,7 +28,7 @@ public:
   /// Returns the selection of the least cost and price together: each byte that
   /// is saved has a price, and each unit of cost another one.
   Selection cut(double byteWeight, double costWeight,
-                const std::vector<bool> *isExpensive) const;
+                const std::vector<bool> *isExpensive);
 
   /// Returns the selection that saves of `candidates` what is needed.
   Selection evaluate(const std::vector<unsigned> &candidates);
@@ -51,7 +51,7 @@ static bool isBetter(const Selection &a, const Selection &b) {
 }
 
 Selection Selector::cut(double byteWeight, double costWeight,
-                        const std::vector<bool> *isExpensive) const {
+                        const std::vector<bool> *isExpensive) {
   // A vertex for each value: whether the backward reads it; after these one
   // for each node: whether it is recomputed.
   auto numValues = unsigned(graph.values.size());
@@ -77,19 +77,13 @@ Selection Selector::cut(double byteWeight, double costWeight,
       network.addArc(numValues + node, input, MinCut::kUnbounded);
   }
   std::vector<bool> isSource = network.solve();
-  Selection selection;
+  std::vector<unsigned> saved;
   for (unsigned value = 0; value < numValues; ++value) {
     unsigned producer = graph.values[value].producer;
-    if (producer != kNone && isSource[value] &&
-        !isSource[numValues + producer]) {
-      selection.saved.push_back(value);
-      selection.bytes += graph.values[value].bytes;
-    }
+    if (producer != kNone && isSource[value] && !isSource[numValues + producer])
+      saved.push_back(value);
   }
-  for (unsigned node = 0; node < graph.nodes.size(); ++node)
-    if (isSource[numValues + node])
-      selection.cost += graph.nodes[node].cost;
-  return selection;
+  return evaluate(saved);
 }
 
 Selection Selector::evaluate(const std::vector<unsigned> &candidates) {

@@ -12,6 +12,30 @@
 
 using namespace remat;
 
+const char *remat::nameOf(Role role) {
+  switch (role) {
+  case Role::parameter:
+    return "parameter";
+  case Role::optimizer:
+    return "optimizer";
+  case Role::state:
+    return "state";
+  case Role::random:
+    return "random";
+  case Role::data:
+    return "data";
+  case Role::evalData:
+    return "eval_data";
+  case Role::evalRandom:
+    return "eval_random";
+  case Role::result:
+    return "result";
+  case Role::arena:
+    return "arena";
+  }
+  return "unknown";
+}
+
 MemoryClass remat::classOf(Role role) {
   switch (role) {
   case Role::parameter:
@@ -53,21 +77,13 @@ static int64_t parseInteger(const std::string &text, const std::string &what) {
 }
 
 static Role parseRole(const std::string &text) {
-  static const std::map<std::string, Role> roles = {
-      {"parameter", Role::parameter},
-      {"optimizer", Role::optimizer},
-      {"state", Role::state},
-      {"random", Role::random},
-      {"data", Role::data},
-      {"eval_data", Role::evalData},
-      {"eval_random", Role::evalRandom},
-      {"result", Role::result},
-      {"arena", Role::arena}};
-  auto it = roles.find(text);
-  if (it == roles.end())
-    fail("the program's description has an argument of unknown role '" + text +
-         "'; was it compiled by another version?");
-  return it->second;
+  for (Role role :
+       {Role::parameter, Role::optimizer, Role::state, Role::random, Role::data,
+        Role::evalData, Role::evalRandom, Role::result, Role::arena})
+    if (text == nameOf(role))
+      return role;
+  fail("the program's description has an argument of unknown role '" + text +
+       "'; was it compiled by another version?");
 }
 
 static DType parseType(const std::string &text) {

@@ -51,7 +51,8 @@ def __getattr__(name: str) -> Any:
         for home in _DERIVED:
             module = importlib.import_module(f"remat.{home}")
             if name in module.derived():
-                return getattr(module, name)
+                globals()[name] = getattr(module, name)
+                return globals()[name]
     raise AttributeError(f"module 'remat' has no attribute {name!r}")
 
 

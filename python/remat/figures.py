@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remat.files import replace
+from remat.files import write_text
 
 if TYPE_CHECKING:  # these modules draw with this one
     from remat.comparison import Row
@@ -64,12 +64,7 @@ def save(figure: str, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if path.suffix.lower() != ".svg":
         raise ValueError(f"figures are SVG: the file must be called {path.stem}.svg, but got {path.name}")
-    write(figure, path)
-
-
-def write(text: str, path: Path) -> None:
-    """Writes a file as a whole or not at all."""
-    replace(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+    write_text(path, figure)
 
 
 def _escape(text: object) -> str:

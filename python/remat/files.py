@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ def replace(path: str | os.PathLike[str], write: Callable[[str], object]) -> Non
     problem = _native.replace_file(os.fspath(path), write)
     if problem is not None:
         raise OSError(problem)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text file as a whole or not at all."""
+    replace(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
 
 
 def write_safetensors(path: str, arrays: dict[str, Array], metadata: dict[str, str]) -> None:

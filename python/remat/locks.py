@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remat.errors import OverBudgetError
-from remat.files import replace
+from remat.files import write_text
 
 if TYPE_CHECKING:  # that module locks by this one
     from remat.memory import Memory
@@ -197,7 +197,7 @@ def write(path: str | os.PathLike[str], entries: Mapping[Key, Entry], without: I
     old = {key: entry for key, entry in (read(path) if os.path.exists(path) else {}).items() if key not in removed}
     both = sorted((old | dict(entries)).items(), key=lambda item: (item[0][1], KINDS.index(item[0][0])))
     text = HEADER + "".join(_format(key, entry) for key, entry in both)
-    replace(path, lambda temporary: Path(temporary).write_text(text, encoding="utf-8"))
+    write_text(path, text)
 
 
 # --- Comparison --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remat import figures, locks, pages
+from remat import figures, files, locks, pages
 from remat.advice import Advice, Variants, advise, count_live
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Memory:
             return
         if name in (beside or {}):
             raise ValueError(f"two steps are called '{name}'")
-        figures.write(pages.draw({name: self, **(beside or {})}), file)
+        files.write_text(file, pages.draw({name: self, **(beside or {})}))
 
     def lock(self, path: str | os.PathLike[str], name: str = "step") -> None:
         """Writes the peak and its largest tensors to a text file, for `check` of a later version. The file may have entries of

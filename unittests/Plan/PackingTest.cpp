@@ -7,6 +7,8 @@
 
 #include "remat/Plan/Packing.h"
 
+#include "RandomNumbers.h"
+
 #include "gtest/gtest.h"
 
 #include <fstream>
@@ -171,16 +173,12 @@ bool fits(const std::vector<Interval> &intervals, int64_t height) {
 }
 
 TEST(Packing, SmallProblemsAreSolved) {
-  uint64_t state = 1;
-  auto below = [&](int64_t bound) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return int64_t((state >> 33) % uint64_t(bound));
-  };
+  RandomNumbers random(1);
   for (int round = 0; round < 300; ++round) {
     std::vector<Interval> intervals;
     for (int i = 0; i < 7; ++i) {
-      int64_t lower = below(6);
-      intervals.push_back({lower, lower + 1 + below(4), 1 + below(4)});
+      int64_t lower = random.below(6), length = 1 + random.below(4);
+      intervals.push_back({lower, lower + length, 1 + random.below(4)});
     }
     Packing packing = pack(intervals);
     ASSERT_TRUE(isValidPacking(intervals, packing));

@@ -8,6 +8,8 @@
 #include "remat/Plan/Recompute.h"
 #include "remat/Plan/Budget.h"
 
+#include "RandomNumbers.h"
+
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -19,18 +21,7 @@ using namespace remat::plan;
 
 namespace {
 
-class Random {
-public:
-  int64_t below(int64_t bound) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return int64_t((state >> 33) % uint64_t(bound));
-  }
-
-private:
-  uint64_t state = 7;
-};
-
-EdgeGraph makeRandomGraph(Random &random, unsigned size) {
+EdgeGraph makeRandomGraph(RandomNumbers &random, unsigned size) {
   EdgeGraph graph;
   for (unsigned i = 0; i < size; ++i) {
     graph.nodes.push_back({random.below(6), 1 + random.below(5)});
@@ -298,7 +289,7 @@ TEST(Budget, ReadsBytesAndFractions) {
 }
 
 TEST(Recompute, SmallGraphsCostTheLeast) {
-  Random random;
+  RandomNumbers random(7);
   for (int round = 0; round < 1000; ++round)
     expectLeastCosts(makeRandomGraph(random, 1 + random.below(8)),
                      "graph " + std::to_string(round));
@@ -316,7 +307,7 @@ TEST(Recompute, ChainsCostTheLeast) {
 }
 
 TEST(Recompute, LowerBoundsHoldInTheGivenOrder) {
-  Random random;
+  RandomNumbers random(7);
   int tight = 0;
   for (int round = 0; round < 300; ++round) {
     EdgeGraph edges = makeRandomGraph(random, 2 + random.below(6));
@@ -339,7 +330,7 @@ TEST(Recompute, LowerBoundsHoldInTheGivenOrder) {
 }
 
 TEST(Recompute, ALooserBudgetNeverCostsMore) {
-  Random random;
+  RandomNumbers random(7);
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
   for (int round = 0; round < 20; ++round) {
@@ -358,8 +349,38 @@ TEST(Recompute, ALooserBudgetNeverCostsMore) {
   }
 }
 
+/// Both questions, asked of each plan in turn.
+TEST(Recompute, TheArchiveHasTheBestPlanForEachBudgetAndEachCost) {
+  RandomNumbers random(7);
+  RecomputeOptions options;
+  options.maxVisits = 2'000'000;
+  size_t largest = 0;
+  for (int round = 0; round < 20; ++round) {
+    PlanArchive archive(makeGraph(makeRandomGraph(random, 30)), options);
+    const std::vector<Plan> &plans = archive.getPlans();
+    largest = std::max(largest, plans.size());
+    auto check = [&](int64_t peak, int64_t cost) {
+      const Plan *cheapest = nullptr, *leanest = nullptr;
+      for (const Plan &plan : plans) {
+        if (plan.figures.peak <= peak &&
+            (!cheapest || plan.figures.cost < cheapest->figures.cost))
+          cheapest = &plan;
+        if (plan.figures.cost <= cost &&
+            (!leanest || plan.figures.peak < leanest->figures.peak))
+          leanest = &plan;
+      }
+      EXPECT_EQ(archive.find(peak), cheapest) << round << " " << peak;
+      EXPECT_EQ(archive.findWithin(cost), leanest) << round << " " << cost;
+    };
+    for (const Plan &plan : plans)
+      for (int64_t delta : {-1, 0, 1})
+        check(plan.figures.peak + delta, plan.figures.cost + delta);
+  }
+  EXPECT_GT(largest, 3u);
+}
+
 TEST(Recompute, IsDeterministic) {
-  Random random;
+  RandomNumbers random(7);
   Graph graph = makeGraph(makeRandomGraph(random, 40));
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
@@ -371,7 +392,7 @@ TEST(Recompute, IsDeterministic) {
 
 /// Annealing gets nowhere here: it visits a graph of this size a few times.
 TEST(Recompute, LargeGraphsArePlanned) {
-  Random random;
+  RandomNumbers random(7);
   Graph graph = makeGraph(makeChain(50'000, [&](unsigned) {
     return EdgeGraph::Node{1 + random.below(10), 1 + random.below(8)};
   }));
@@ -388,7 +409,7 @@ TEST(Recompute, LargeGraphsArePlanned) {
 }
 
 TEST(Recompute, FirstRunsKeepTheirOrder) {
-  Random random;
+  RandomNumbers random(7);
   RecomputeOptions options;
   options.maxVisits = 2'000'000;
   options.keepsOrder = true;

@@ -6,6 +6,8 @@
 
 #include "remat/Plan/Selection.h"
 
+#include "RandomNumbers.h"
+
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -15,19 +17,8 @@ using namespace remat::plan;
 
 namespace {
 
-class Random {
-public:
-  int64_t below(int64_t bound) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return int64_t((state >> 33) % uint64_t(bound));
-  }
-
-private:
-  uint64_t state = 11;
-};
-
 /// One value that exists, and `size` nodes with one value each.
-SelectionProblem makeRandom(Random &random, unsigned size) {
+SelectionProblem makeRandom(RandomNumbers &random, unsigned size) {
   SelectionProblem problem;
   problem.graph.addValue(kNone, 0);
   problem.maySave.push_back(false);
@@ -77,7 +68,7 @@ Figures evaluate(const SelectionProblem &problem, unsigned subset,
 }
 
 TEST(SelectionTest, SmallOnesAreTheBest) {
-  Random random;
+  RandomNumbers random(11);
   for (unsigned i = 0; i < 300; ++i) {
     SelectionProblem problem = makeRandom(random, 1 + unsigned(i % 9));
     auto size = unsigned(problem.graph.nodes.size());
@@ -95,7 +86,7 @@ TEST(SelectionTest, SmallOnesAreTheBest) {
 }
 
 TEST(SelectionTest, FewestBytesAreAMinimumCut) {
-  Random random;
+  RandomNumbers random(11);
   for (unsigned i = 0; i < 300; ++i) {
     SelectionProblem problem = makeRandom(random, 1 + unsigned(i % 9));
     auto size = unsigned(problem.graph.nodes.size());
@@ -151,7 +142,7 @@ TEST(SelectionTest, BudgetsAreUsedUp) {
 }
 
 TEST(SelectionTest, LargeOnesFitAndLeaveLittle) {
-  Random random;
+  RandomNumbers random(11);
   std::vector<int64_t> bytes;
   for (unsigned i = 0; i < 60; ++i)
     bytes.push_back(1 + random.below(100));

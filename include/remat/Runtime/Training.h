@@ -87,6 +87,9 @@ enum class Role {
   arena
 };
 
+/// Returns "parameter", ..., "eval_data", as a program's description has it.
+const char *nameOf(Role role);
+
 /// Returns the purpose of the memory of such an argument.
 MemoryClass classOf(Role role);
 

@@ -12,6 +12,7 @@
 #include "Slice.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Effects.h"
+#include "remat/Dialect/Remat/IR/Policies.h"
 #include "remat/Transforms/Plan/BackwardInputs.h"
 #include "remat/Transforms/Plan/Residuals.h"
 
@@ -204,7 +205,7 @@ DecisionAttr RegionPlanner::decide(Value value, const Slice &slice,
     reason = "costs nothing";
   } else {
     kind = DecisionKind::Recompute;
-    reason = selectsTogether(getRegion()) ? "not chosen" : "not permitted";
+    reason = selectsTogether(policy) ? "not chosen" : "not permitted";
   }
   return DecisionAttr::get(context, kind, /*of=*/{},
                            StringAttr::get(context, by),
@@ -282,7 +283,7 @@ LogicalResult RegionPlanner::run() {
       continue;
     kept = findKeptOutputs(getRegion(), backward, border);
     chosen.clear();
-    if (selectsTogether(getRegion()))
+    if (selectsTogether(getRegion().getPolicyOrDefault()))
       chosen = selectValues(getRegion(), allNeeded, kept, effects);
     SetVector<Value> saved = kept;
     saved.insert_range(chosen);

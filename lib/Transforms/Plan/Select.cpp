@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace mlir::remat;
 namespace plan = ::remat::plan;
 
-bool mlir::remat::selectsTogether(RegionOp region) {
-  return isa<BudgetAttr, MinCutAttr>(region.getPolicyOrDefault());
-}
-
 namespace {
 /// The body of a region as the planner sees it.
 struct Body {

@@ -11,11 +11,7 @@
 namespace mlir::remat {
 class RegionOp;
 
-/// Returns true if the policy of `region` chooses among all its values instead
-/// of judging each by itself.
-bool selectsTogether(RegionOp region);
-
-/// Returns the values of `region`, which `selectsTogether`, that its policy
+/// Returns the values of `region` that its policy, which `selectsTogether`,
 /// saves, if backwards read `needed` of it (values of its body, without names).
 /// Those in `kept` are there anyway and take no bytes.
 SetVector<Value> selectValues(RegionOp region, ArrayRef<Value> needed,

@@ -11,7 +11,7 @@ import numpy as np
 
 from remat.errors import ExportError
 from remat.export.locations import describe_next
-from remat.files import replace
+from remat.files import replace, write_text
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "i64", "uint32": "i32", "uint16": "i16", "uint8": "i8",
@@ -69,7 +69,7 @@ class Export:
         for i, result in enumerate(r for r in self.results if r.own is not None):
             arrays[f"out{i}"], arrays[f"out64_{i}"] = storable(result.own), result.wide
         for suffix, text in (("mlir", self.text), ("json", description)):
-            replace(folder / f"{name}.{suffix}", lambda temporary, text=text: Path(temporary).write_text(text))  # type: ignore[misc]
+            write_text(folder / f"{name}.{suffix}", text)
         replace(folder / f"{name}.npz", lambda temporary: save_arrays(temporary, arrays))
 
 

@@ -266,6 +266,10 @@ bool EveryKAttr::isSaveable(Value value) const {
   return position % getK() == 0;
 }
 
+bool mlir::remat::selectsTogether(Attribute policy) {
+  return isa<BudgetAttr, MinCutAttr>(policy);
+}
+
 // These choose among all values of a region, which is no question about one.
 bool BudgetAttr::isSaveable(Value) const { return false; }
 bool MinCutAttr::isSaveable(Value) const { return false; }
@@ -367,7 +371,7 @@ LogicalResult AnyOfAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!isa<PolicyAttrInterface>(policy))
       return emitError() << "any_of takes policies, but " << policy
                          << " is none";
-    else if (isa<BudgetAttr, MinCutAttr>(policy))
+    else if (selectsTogether(policy))
       return emitError() << policy
                          << " chooses among all values of a region and cannot "
                             "be a member of any_of";

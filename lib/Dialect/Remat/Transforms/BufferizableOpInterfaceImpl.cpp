@@ -17,9 +17,10 @@ using namespace mlir;
 using namespace mlir::bufferization;
 
 namespace {
-struct BarrierOpInterface
-    : public BufferizableOpInterface::ExternalModel<BarrierOpInterface,
-                                                    remat::BarrierOp> {
+/// Of operations that access no buffer.
+template <typename Model, typename OpT>
+struct WithoutAccesses
+    : public BufferizableOpInterface::ExternalModel<Model, OpT> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return false;
@@ -29,7 +30,10 @@ struct BarrierOpInterface
                                const AnalysisState &) const {
     return false;
   }
+};
 
+struct BarrierOpInterface
+    : public WithoutAccesses<BarrierOpInterface, remat::BarrierOp> {
   AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
                                       const AnalysisState &) const {
     auto barrier = cast<remat::BarrierOp>(op);
@@ -95,18 +99,7 @@ struct DestinationOpInterface
 
 /// Nothing is planned on buffers.
 struct SavedOpInterface
-    : public BufferizableOpInterface::ExternalModel<SavedOpInterface,
-                                                    remat::SavedOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return false;
-  }
-
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const AnalysisState &) const {
-    return false;
-  }
-
+    : public WithoutAccesses<SavedOpInterface, remat::SavedOp> {
   AliasingValueList getAliasingValues(Operation *, OpOperand &,
                                       const AnalysisState &) const {
     return {};

@@ -26,6 +26,10 @@ bool hasNameIn(Value value, ArrayRef<StringAttr> names);
 /// alias of it. `test` gets null for arguments of blocks.
 bool isMadeBy(Value value, function_ref<bool(Operation *)> test);
 
+/// Returns true if `policy` chooses among all values of a region instead of
+/// judging each by itself.
+bool selectsTogether(Attribute policy);
+
 /// Verifies the parameter of a policy on names: one name or more, none of them
 /// empty or twice.
 LogicalResult verifyPolicyNames(function_ref<InFlightDiagnostic()> emitError,
