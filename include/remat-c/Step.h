@@ -39,6 +39,10 @@ typedef struct RematDiagnostic {
   /** All of it as tools print it: with the line of the source if there is one,
    *  and its notes. Empty for notes, which follow what they belong to. */
   MlirStringRef text;
+  /** What a program may decide by, as texts change: "budget-missed" if no plan
+   *  is within the budget, "out-of-memory" if the machine has no memory for the
+   *  step; otherwise empty. */
+  MlirStringRef code;
 } RematDiagnostic;
 
 /** The strings live as long as the call. */

@@ -32,7 +32,7 @@ using llvm::Expected;
 /// Pruning looks at files that begin so, temporary ones included.
 static constexpr llvm::StringLiteral kPrefix = "llvmcache-remat-";
 /// The start of each file; other layouts have other numbers.
-static constexpr llvm::StringLiteral kMagic = "remat compiled step 3\n";
+static constexpr llvm::StringLiteral kMagic = "remat compiled step 4\n";
 
 //===----------------------------------------------------------------------===//
 // What a result depends on
@@ -305,8 +305,8 @@ static Expected<std::string> serialize(const Step &step,
   writer.add(static_cast<uint64_t>(diagnostics.size()));
   for (const StoredDiagnostic &diagnostic : diagnostics) {
     writer.add(static_cast<uint64_t>(diagnostic.severity));
-    for (StringRef text :
-         {diagnostic.message, diagnostic.file, diagnostic.text})
+    for (StringRef text : {diagnostic.message, diagnostic.file, diagnostic.text,
+                           diagnostic.code})
       writer.add(text);
     writer.add(static_cast<uint64_t>(diagnostic.line));
     writer.add(static_cast<uint64_t>(diagnostic.column));
@@ -343,6 +343,7 @@ deserialize(StringRef content, Step *statesOf,
     diagnostic.message = reader.text();
     diagnostic.file = reader.text();
     diagnostic.text = reader.text();
+    diagnostic.code = reader.text();
     diagnostic.line = reader.number();
     diagnostic.column = reader.number();
     diagnostics.push_back(std::move(diagnostic));

@@ -48,7 +48,7 @@ static LogicalResult openTarget(Model &model, const TrainOptions &options,
            << options.target.getValue()
            << "; compile a program for that with remat-opt";
   if (llvm::Error error = step.open(target, statesOf))
-    return model.emitError() << toString(std::move(error));
+    return model.report(std::move(error));
   return success();
 }
 
@@ -83,7 +83,7 @@ static LogicalResult allocate(Model &model, Step *statesOf, Step &step) {
            copyElements(description.initialValues[argument], into, numBytes);
   };
   if (llvm::Error error = step.allocate(description.text, statesOf, getValue))
-    return model.emitError() << toString(std::move(error));
+    return model.report(std::move(error));
   return success();
 }
 
@@ -126,14 +126,14 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
   object = std::move(*code);
   if (llvm::Error error =
           step.link(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer())))
-    return model.emitError() << toString(std::move(error));
+    return model.report(std::move(error));
   return success();
 }
 
 /// A warning that is about no place in the model.
 static void warn(RematDiagnosticCallback callback, void *userData,
                  const Twine &message) {
-  StoredDiagnostic warning{MlirDiagnosticWarning, message.str(), {}, {}};
+  StoredDiagnostic warning{MlirDiagnosticWarning, message.str(), {}, {}, {}};
   warning.text = "warning: " + warning.message;
   warning.replay(callback, userData);
 }

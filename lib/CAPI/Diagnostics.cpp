@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Diagnostics.h"
 
+#include "remat/Dialect/DiagnosticCodes.h"
+
 #include "mlir/CAPI/Support.h"
 #include "mlir/IR/Location.h"
 
@@ -21,7 +23,7 @@ void StoredDiagnostic::replay(RematDiagnosticCallback callback,
                               void *userData) const {
   RematDiagnostic diagnostic{
       severity, wrap(StringRef(message)), wrap(StringRef(file)), line,
-      column,   wrap(StringRef(text))};
+      column,   wrap(StringRef(text)),    wrap(StringRef(code))};
   if (callback)
     callback(&diagnostic, userData);
 }
@@ -32,7 +34,7 @@ void DiagnosticRecorder::record(const RematDiagnostic *diagnostic,
   self.stored.push_back(
       {diagnostic->severity, unwrap(diagnostic->message).str(),
        unwrap(diagnostic->file).str(), unwrap(diagnostic->text).str(),
-       diagnostic->line, diagnostic->column});
+       unwrap(diagnostic->code).str(), diagnostic->line, diagnostic->column});
   if (self.callback)
     self.callback(diagnostic, self.userData);
 }
@@ -51,14 +53,15 @@ static MlirDiagnosticSeverity convert(DiagnosticSeverity severity) {
   llvm_unreachable("a severity that is not listed");
 }
 
-void DiagnosticForwarder::pass(const Diagnostic &diagnostic, StringRef text) {
+void DiagnosticForwarder::pass(Diagnostic &diagnostic, StringRef text) {
   std::string message = diagnostic.str();
   RematDiagnostic result{convert(diagnostic.getSeverity()),
                          wrap(StringRef(message)),
                          wrap(StringRef()),
                          0,
                          0,
-                         wrap(text)};
+                         wrap(text),
+                         wrap(getCode(diagnostic))};
   Location loc = diagnostic.getLocation();
   if (auto position = loc->findInstanceOf<FileLineColRange>()) {
     result.file = wrap(position.getFilename().getValue());

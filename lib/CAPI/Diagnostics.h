@@ -13,7 +13,7 @@ namespace mlir::remat {
 /// A diagnostic that outlives its call.
 struct StoredDiagnostic {
   MlirDiagnosticSeverity severity;
-  std::string message, file, text;
+  std::string message, file, text, code;
   int64_t line = 0, column = 0;
 
   /// Passes it on as if it had just been found.
@@ -47,7 +47,7 @@ public:
 
 private:
   void forward(Diagnostic &diagnostic);
-  void pass(const Diagnostic &diagnostic, StringRef text);
+  void pass(Diagnostic &diagnostic, StringRef text);
 
   RematDiagnosticCallback callback;
   void *userData;

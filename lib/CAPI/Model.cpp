@@ -3,6 +3,7 @@
 #include "Model.h"
 
 #include "remat-c/Registration.h"
+#include "remat/Dialect/DiagnosticCodes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Init.h"
@@ -79,6 +80,15 @@ InFlightDiagnostic Model::emitError() {
   StringRef name = unwrap(options.fileName);
   return mlir::emitError(
       FileLineColLoc::get(&context, name.empty() ? "model" : name, 0, 0));
+}
+
+LogicalResult Model::report(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    InFlightDiagnostic diagnostic = emitError() << info.message();
+    if (info.convertToErrorCode() == std::errc::not_enough_memory)
+      setCode(diagnostic, kOutOfMemoryCode);
+  });
+  return failure();
 }
 
 OwningOpRef<ModuleOp> Model::parse(MlirStringRef text, MlirStringRef fileName,

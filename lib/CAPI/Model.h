@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
 
 namespace mlir {
 class OpPassManager;
@@ -39,6 +40,8 @@ public:
   Progress &getProgress() { return progress; }
   /// An error about the module as a whole, or about what was asked for.
   InFlightDiagnostic emitError();
+  /// Reports an error of the host or the device; returns failure.
+  LogicalResult report(llvm::Error error);
 
 private:
   OwningOpRef<ModuleOp> parse(MlirStringRef text, MlirStringRef fileName,

@@ -63,9 +63,14 @@ void StepDevice::keep(std::shared_ptr<CompiledCode> code) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+Error mlir::remat::failForLackOfMemory(const Twine &message) {
+  return createStringError(message.str(),
+                           std::make_error_code(std::errc::not_enough_memory));
+}
+
 static Error failForLackOf(size_t bytes, const Twine &name) {
-  return createStringError("there is no memory for the " + Twine(bytes) +
-                           " bytes of " + name);
+  return failForLackOfMemory("there is no memory for the " + Twine(bytes) +
+                             " bytes of " + name);
 }
 
 Expected<std::shared_ptr<StepBuffer>>
@@ -75,8 +80,12 @@ StepBuffer::allocate(std::shared_ptr<StepDevice> device,
   std::shared_ptr<StepBuffer> buffer(new StepBuffer);
   buffer->bytes = bytes;
   if (device) {
-    if (Error error = toError(device->get().allocate(
-            memoryClass, bytes, name.str(), &buffer->start)))
+    bool isShort = false;
+    std::string problem = device->get().allocate(memoryClass, bytes, name.str(),
+                                                 &buffer->start, &isShort);
+    if (isShort)
+      return failForLackOfMemory(problem);
+    if (Error error = toError(problem))
       return error;
     buffer->device = std::move(device);
     return buffer;

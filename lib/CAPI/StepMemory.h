@@ -52,6 +52,9 @@ struct FreeMemory {
   void operator()(void *block) const { std::free(block); }
 };
 
+/// Returns an error by which a caller knows that there is too little memory.
+llvm::Error failForLackOfMemory(const Twine &message);
+
 /// Zeroed memory. That of the host comes into being when it is written.
 class StepBuffer {
 public:

@@ -86,9 +86,8 @@ setInitialValue(const ::remat::TrainDescription &description, size_t number,
   if (buffer.isOnDevice()) {
     copy.reset(std::malloc(bytes + 1));
     if (!copy)
-      return llvm::createStringError("there is no memory for the " +
-                                     Twine(bytes) + " initial bytes of '" +
-                                     argument.name + "'");
+      return failForLackOfMemory("there is no memory for the " + Twine(bytes) +
+                                 " initial bytes of '" + argument.name + "'");
     into = copy.get();
   }
   if (!(argument.isFromProgram()

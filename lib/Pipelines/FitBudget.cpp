@@ -9,6 +9,7 @@
 
 #include "Needs.h"
 
+#include "remat/Dialect/DiagnosticCodes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
 #include "remat/Pipelines/Passes.h"
@@ -291,6 +292,7 @@ LogicalResult FitBudgetPass::reportMiss(func::FuncOp function,
   InFlightDiagnostic diagnostic =
       function.emitError() << "'" << function.getName() << "' does not fit a "
                            << "budget of " << limit.bytes << " bytes";
+  setCode(diagnostic, kBudgetMissedCode);
   if (limit.others != 0)
     diagnostic << ", " << limit.others
                << " of which are parameters, states, data and results";

@@ -42,7 +42,7 @@ namespace {
 struct Diagnostic {
   std::string severity, message, file;
   int64_t line, column;
-  std::string text;
+  std::string text, code;
 };
 
 /// The strings of `RematStepOptions`, so that they outlive the call.
@@ -93,7 +93,7 @@ static void collect(const RematDiagnostic *diagnostic, void *userData) {
   static_cast<std::vector<Diagnostic> *>(userData)->push_back(
       {getName(diagnostic->severity), toString(diagnostic->message),
        toString(diagnostic->file), diagnostic->line, diagnostic->column,
-       toString(diagnostic->text)});
+       toString(diagnostic->text), toString(diagnostic->code)});
 }
 
 static void append(MlirStringRef text, void *userData) {
@@ -103,9 +103,9 @@ static void append(MlirStringRef text, void *userData) {
 static nb::list convert(const std::vector<Diagnostic> &diagnostics) {
   nb::list result;
   for (const Diagnostic &diagnostic : diagnostics)
-    result.append(nb::make_tuple(diagnostic.severity, diagnostic.message,
-                                 diagnostic.file, diagnostic.line,
-                                 diagnostic.column, diagnostic.text));
+    result.append(nb::make_tuple(
+        diagnostic.severity, diagnostic.message, diagnostic.file,
+        diagnostic.line, diagnostic.column, diagnostic.text, diagnostic.code));
   return result;
 }
 

@@ -11,7 +11,8 @@ class Diagnostic:
 
     `severity` is "error", "warning" or "remark"; `line` and `column` count from 1 and are 0 where `file` is empty, which
     means that the place is not known. `text` is all of it, as tools print it: with the line of the source, and with its
-    `notes`.
+    `notes`. `code` is what a program may decide by, as texts change: "budget-missed" if no plan is within the budget,
+    "out-of-memory" if the machine has no memory for the step, and otherwise empty.
     """
 
     severity: str
@@ -20,6 +21,7 @@ class Diagnostic:
     line: int
     column: int
     text: str
+    code: str = ""
     notes: tuple["Diagnostic", ...] = ()
 
     def __str__(self) -> str:
@@ -28,11 +30,12 @@ class Diagnostic:
 
 class CompileError(Exception):
     """The model cannot be compiled. The exception's text is that of the compiler's errors, with their places in the
-    model; `diagnostics` has all messages, warnings included."""
+    model; `diagnostics` has all messages, warnings included, and `code` is that of the first error with one."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]):
         self.diagnostics = tuple(diagnostics)
         errors = [d for d in self.diagnostics if d.severity == "error"]
+        self.code = next((d.code for d in errors if d.code), "")
         super().__init__("\n".join(str(d).rstrip() for d in errors) or "the compiler failed without a message")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -54,6 +54,8 @@ static void printDiagnostic(const RematDiagnostic *diagnostic, void *userData) {
   (void)userData;
   printf("%.*s:%d:%d: ", (int)diagnostic->file.length, diagnostic->file.data,
          (int)diagnostic->line, (int)diagnostic->column);
+  if (diagnostic->code.length)
+    printf("[%.*s] ", (int)diagnostic->code.length, diagnostic->code.data);
   print(diagnostic->message, NULL);
 }
 
@@ -251,6 +253,12 @@ int main(void) {
   options = getOptions("#opt.sgd<lr = 0.1>");
   options.trainOptions = mlirStringRefCreate("target=tpu", 10);
   // CHECK: options 'target=tpu' of remat-train
+  // CHECK: refused
+  compile(options);
+
+  options = getOptions("#opt.sgd<lr = 0.1>");
+  options.trainOptions = mlirStringRefCreate("budget=16", 9);
+  // CHECK: line.mlir:3:1: [budget-missed] 'step' does not fit a budget of 16
   // CHECK: refused
   compile(options);
 

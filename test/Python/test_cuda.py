@@ -224,6 +224,7 @@ def test_too_little_memory_is_said_and_harms_no_other_step():
     found = re.search(r"out of memory on the device: 'x' takes (\d+) bytes, but \d+ of \d+ are free; the run needs (\d+) in all",
                       str(caught.value))
     # Of the matrix: what is trained, a batch and the next one, a result. The sum is one number, in partial results before.
+    assert caught.value.code == "out-of-memory"
     assert found and int(found[1]) == 12 * 10**11 and 0 <= int(found[2]) - 48 * 10**11 < 2**20
     run(step, arrays, 2)
 

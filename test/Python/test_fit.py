@@ -95,7 +95,21 @@ def test_steps_with_a_budget_of_their_own():
     assert fit.batch >= 40 and fit.step.memory.peak <= limit
     missed = [trial for trial in fit.trials if trial.bytes is None]
     assert missed and all("does not fit a budget" in trial.error for trial in missed)
+    with pytest.raises(remat.CompileError) as raised:
+        make_step(40, budget=600, options="plan-visits=100000")
+    assert raised.value.code == "budget-missed" and [d.code for d in raised.value.diagnostics] == ["budget-missed"]
     assert "error: 'step' does not fit a budget" in repr(fit)
+
+
+def test_steps_for_which_the_machine_has_no_memory():
+    for batch in (10**13, 10**15):  # more than there is, and more than there may be
+        with pytest.raises(remat.CompileError) as raised:
+            make_step(batch)
+        assert raised.value.code == "out-of-memory", str(raised.value)
+    fit = remat.fit(lambda batch: make_step(batch if batch <= 4 else batch + 10**13), "1MiB")
+    assert fit.batch == 4 and fit.is_largest
+    missed = [trial for trial in fit.trials if trial.bytes is None]
+    assert missed and all(trial.batch > 4 and "there is no memory for the" in trial.error for trial in missed)
 
 
 def test_not_even_one_example():
@@ -114,6 +128,10 @@ def test_not_even_one_example():
 
 
 def test_errors_of_the_model_are_errors():
+    broken = mlp().replace("ins(%a", "ins(%b0x")
+    with pytest.raises(remat.CompileError, match="out of memory.mlir:.*use of undeclared") as raised:  # whatever their texts say
+        remat.fit(lambda batch: remat.mlir.train_step(broken, optimizer=remat.SGD(0.1), file_name="out of memory.mlir"), "1MiB")
+    assert raised.value.code == ""
     with pytest.raises(remat.CompileError, match="use of undeclared"):
         remat.fit(lambda batch: remat.mlir.train_step(sized(batch).replace("ins(%a", "ins(%b0x"), optimizer=remat.SGD(0.1)), "1MiB")
 

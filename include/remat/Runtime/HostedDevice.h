@@ -30,9 +30,10 @@ public:
   virtual void announce(size_t bytes) = 0;
   /// How often it has the memory that data is allocated in.
   virtual size_t getDataSlots() const = 0;
-  /// Zeroed memory; null for no bytes.
+  /// Zeroed memory; null for no bytes. `isShort` is set if there is too little.
   virtual std::string allocate(MemoryClass memoryClass, size_t bytes,
-                               const std::string &name, void **pointer) = 0;
+                               const std::string &name, void **pointer,
+                               bool *isShort) = 0;
   virtual std::string release(void *pointer) = 0;
   /// Between host and device; both wait until it is done.
   virtual std::string write(void *to, const void *from, size_t bytes) = 0;

@@ -55,9 +55,11 @@ public:
   void announce(size_t bytes) override { session.memory.announce(bytes); }
   size_t getDataSlots() const override { return kDataSlots; }
   std::string allocate(MemoryClass memoryClass, size_t bytes,
-                       const std::string &name, void **pointer) override {
+                       const std::string &name, void **pointer,
+                       bool *isShort) override {
+    size_t before = session.memory.countShortages();
     // Too little memory is nothing that the device is lost by.
-    return attempt(
+    std::string problem = attempt(
         [&] {
           *pointer = reinterpret_cast<void *>(
               memoryClass == MemoryClass::data
@@ -65,6 +67,8 @@ public:
                   : session.memory.allocateZeroed(memoryClass, bytes, name));
         },
         /*mayLose=*/false);
+    *isShort = session.memory.countShortages() != before;
+    return problem;
   }
   std::string release(void *pointer) override {
     return attempt([&] {

@@ -14,7 +14,8 @@ DeviceMemory::~DeviceMemory() {
   }
 }
 
-void DeviceMemory::failForLackOf(size_t bytes, const std::string &name) const {
+void DeviceMemory::failForLackOf(size_t bytes, const std::string &name) {
+  ++shortages;
   size_t free = 0, total = 0;
   driver.check(driver.cuMemGetInfo_v2(&free, &total), "cuMemGetInfo");
   fail("out of memory on the device: " + name + " takes " +

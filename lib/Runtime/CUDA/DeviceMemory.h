@@ -47,9 +47,11 @@ public:
     return allocations.count(pointer) != 0;
   }
   int64_t heldBytes() const { return held; }
+  /// Returns how often there was too little memory.
+  size_t countShortages() const { return shortages; }
 
 private:
-  [[noreturn]] void failForLackOf(size_t bytes, const std::string &name) const;
+  [[noreturn]] void failForLackOf(size_t bytes, const std::string &name);
 
   struct Allocation {
     size_t bytes;
@@ -60,7 +62,7 @@ private:
   CUstream stream;
   std::map<CUdeviceptr, Allocation> allocations;
   std::function<void()> releaseReserve;
-  size_t announced = 0;
+  size_t announced = 0, shortages = 0;
   int64_t held = 0;
 };
 

@@ -5,6 +5,7 @@
 // allocations, and elementwise results get memory of their own.
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/DiagnosticCodes.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -385,13 +386,20 @@ private:
       return getByteSize(type, function) >= kSizeLimit;
     };
     for (Type type : function.getArgumentTypes())
-      if (isTooLarge(type))
-        return function.emitOpError()
-               << "has an argument that is larger than any memory: " << type;
+      if (isTooLarge(type)) {
+        InFlightDiagnostic error =
+            function.emitOpError()
+            << "has an argument that is larger than any memory: " << type;
+        setCode(error, kOutOfMemoryCode);
+        return error;
+      }
     WalkResult result = function.walk([&](memref::AllocOp alloc) {
       if (!isTooLarge(alloc.getType()))
         return WalkResult::advance();
-      alloc.emitOpError() << "is larger than any memory: " << alloc.getType();
+      InFlightDiagnostic error = alloc.emitOpError()
+                                 << "is larger than any memory: "
+                                 << alloc.getType();
+      setCode(error, kOutOfMemoryCode);
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
