@@ -181,6 +181,7 @@ def call_backward(net, x):
 
 REFUSED = {
     "random numbers that are drawn between them": lambda net, x: penalty(lambda x: net(F.dropout(x, 0.5)), x),
+    r"random numbers that are drawn between them \(dropout\)": lambda net, x: penalty(lambda x: net(torch.native_dropout(x, 0.5, True)[0]), x),
     "torch.autograd.Function, whose backward it cannot follow": lambda net, x: penalty(lambda x: Squared.apply(net(x)), x),
     "a write to a tensor that it does not make itself": lambda net, x: penalty(lambda y: net(x.mul_(y)), x[:, :1]),
     "is not used in what it is taken of": lambda net, x: torch.autograd.grad(net(x).sum(), x.clone().requires_grad_())[0].sum(),

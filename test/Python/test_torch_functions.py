@@ -349,6 +349,7 @@ class OfList(torch.autograd.Function):
 
 @pytest.mark.parametrize("model, message", [
     (make(lambda ctx, x: x * torch.rand_like(x)), "Made .*its forward draws random numbers; pass them as an argument"),
+    (make(lambda ctx, x: torch.native_dropout(x, 0.5, True)[0]), "Made .*its forward draws random numbers; pass them as an argument"),
     (make(lambda ctx, x: x * CONSTANT), "Made .*must be functions of tensors that are their arguments"),
     (make(lambda ctx, x: x * 2, lambda ctx, gradient: torch.from_numpy(gradient.numpy())), "Made .*that can run without contents"),
     (Net(lambda m, x: OfList.apply([x @ m.a])), "OfList .*pass each one as an argument"),

@@ -22,15 +22,13 @@ aten = torch.ops.aten
 
 
 def draws_nothing(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Returns true if `op`, which has the tag of operations that draw random numbers, draws none: an attention whose dropout has
-    probability 0. `native_dropout` counts as one that draws none: in training, `Draws` computes it itself."""
+    """Returns true if `op`, which has the tag of operations that draw random numbers, draws none: a dropout outside of training, or
+    of probability 0, also as a part of an attention."""
+    given = {parameter.name: args[number] if number < len(args) else kwargs.get(parameter.name, parameter.default_value)
+             for number, parameter in enumerate(op._schema.arguments)}
     if op is aten.native_dropout.default:
-        return True
-    for number, parameter in enumerate(op._schema.arguments):
-        if parameter.name == "dropout_p":
-            given = args[number] if number < len(args) else kwargs.get(parameter.name, parameter.default_value)
-            return bool(given == 0)
-    return False
+        return given["train"] is False or bool(given["p"] == 0)
+    return "dropout_p" in given and bool(given["dropout_p"] == 0)
 
 
 class Draws(TorchDispatchMode):
@@ -67,7 +65,7 @@ class Draws(TorchDispatchMode):
             share = kwargs.get("p", args[1] if len(args) > 1 else 0.5)
             drawn = (self.uniform(args[0].shape) < share).to(args[0].dtype)
             return args[0].copy_(drawn) if op is aten.bernoulli_.float else drawn
-        if op is aten.native_dropout.default and args[2]:
+        if op is aten.native_dropout.default and args[2] is not False:
             keep = self.uniform(args[0].shape) < 1 - args[1]
             return args[0] * keep.to(args[0].dtype) / (1 - args[1]), keep
         if op in (aten.rand_like.default, aten.randn_like.default):
