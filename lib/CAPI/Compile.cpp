@@ -203,15 +203,13 @@ MlirLogicalResult rematExplain(const RematStepOptions *request,
                                MlirStringCallback result, void *resultData) {
   Model model(*request, callback, userData);
   TrainOptions options;
-  ToTensorsOptions toTensors;
   std::string table;
   llvm::raw_string_ostream os(table);
   if (failed(parseOptions(model, unwrap(request->trainOptions), options)))
     return mlirLogicalResultFailure();
-  setOptions(toTensors, options);
   if (failed(model.load()) || failed(model.addTrainStep()) ||
       failed(model.run([&](OpPassManager &pm) {
-        buildExplainPipeline(pm, toTensors, os);
+        buildExplainPipeline(pm, options, os);
         return success();
       })))
     return mlirLogicalResultFailure();

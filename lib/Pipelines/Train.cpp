@@ -43,7 +43,7 @@ using namespace mlir;
 namespace mlir::remat {
 /// Up to differentiation.
 static void buildForwardPipeline(OpPassManager &pm,
-                                 const ToTensorsOptions &options) {
+                                 const TensorOptions &options) {
   pm.addPass(createCheckModelPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.
@@ -131,7 +131,7 @@ static void buildPlanRegionsPipeline(OpPassManager &pm) {
 /// From the decisions of regions to those about everything else that the
 /// backward reads.
 static void buildPlanFunctionsPipeline(OpPassManager &pm,
-                                       const ToTensorsOptions &options) {
+                                       const TensorOptions &options) {
   pm.addPass(createMaterialize());
   pm.addPass(createInlineRegions());
   pm.addPass(createJoinCalls());
@@ -153,7 +153,7 @@ static void buildPlanFunctionsPipeline(OpPassManager &pm,
 } // namespace mlir::remat
 
 void remat::buildExplainPipeline(OpPassManager &pm,
-                                 const ToTensorsOptions &options,
+                                 const TensorOptions &options,
                                  raw_ostream &os) {
   buildForwardPipeline(pm, options);
   buildPlanRegionsPipeline(pm);
@@ -165,13 +165,13 @@ void remat::buildExplainPipeline(OpPassManager &pm,
 }
 
 void remat::buildToTensorsPipeline(OpPassManager &pm,
-                                   const ToTensorsOptions &options) {
+                                   const TensorOptions &options) {
   buildForwardPipeline(pm, options);
   buildFromForwardPipeline(pm, options);
 }
 
 void remat::buildFromForwardPipeline(OpPassManager &pm,
-                                     const ToTensorsOptions &options) {
+                                     const TensorOptions &options) {
   buildPlanRegionsPipeline(pm);
   buildPlanFunctionsPipeline(pm, options);
   pm.addPass(createMaterialize());
@@ -205,26 +205,9 @@ void remat::buildFromForwardPipeline(OpPassManager &pm,
     pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
 
-void remat::setOptions(ToTensorsOptions &toTensors,
-                       const TrainOptions &options) {
-  toTensors.policy = options.policy;
-  toTensors.mode = options.mode;
-  toTensors.lossTile = options.lossTile;
-  toTensors.layersOnce = options.layersOnce;
-  toTensors.budget = options.budget;
-  toTensors.budgetOf = options.budgetOf;
-  toTensors.slowdown = options.slowdown;
-  toTensors.planVisits = options.planVisits;
-  toTensors.target = options.target;
-  toTensors.threads = options.threads;
-  toTensors.convWorkspace = options.convWorkspace;
-}
-
 void remat::buildPackedPipeline(OpPassManager &pm,
                                 const TrainOptions &options) {
-  ToTensorsOptions toTensors;
-  setOptions(toTensors, options);
-  buildToTensorsPipeline(pm, toTensors);
+  buildToTensorsPipeline(pm, options);
   BufferizeOptions bufferize;
   bufferize.report = options.report;
   bufferize.reportStream = options.reportStream;

@@ -69,10 +69,13 @@ struct ReportOptions : public virtual mlir::detail::PassOptions {
   raw_ostream *reportStream = nullptr;
 };
 
+/// Options of the part on tensors.
+struct TensorOptions : public VariantOptions,
+                       public BudgetOptions,
+                       public TargetOptions {};
+
 struct ToTensorsOptions : public PassPipelineOptions<ToTensorsOptions>,
-                          public VariantOptions,
-                          public BudgetOptions,
-                          public TargetOptions {};
+                          public TensorOptions {};
 
 struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
                           public ReportOptions,
@@ -88,10 +91,8 @@ struct BufferizeOptions : public PassPipelineOptions<BufferizeOptions>,
 };
 
 struct TrainOptions : public PassPipelineOptions<TrainOptions>,
-                      public VariantOptions,
-                      public BudgetOptions,
-                      public ReportOptions,
-                      public TargetOptions {
+                      public TensorOptions,
+                      public ReportOptions {
   CheckedOption<bool> checkNaNs{
       *this, "check-nans",
       llvm::cl::desc("End a step at the first operation that makes a NaN, and "
@@ -99,20 +100,16 @@ struct TrainOptions : public PassPipelineOptions<TrainOptions>,
       llvm::cl::init(false)};
 };
 
-/// Copies the options of the part on tensors.
-void setOptions(ToTensorsOptions &toTensors, const TrainOptions &options);
-
 /// Appends the passes that take an annotated model to flat functions on
 /// tensors, ordered for memory.
-void buildToTensorsPipeline(OpPassManager &pm, const ToTensorsOptions &options);
+void buildToTensorsPipeline(OpPassManager &pm, const TensorOptions &options);
 
 /// Appends those of these passes that follow `remat-fit-loops`.
-void buildFromForwardPipeline(OpPassManager &pm,
-                              const ToTensorsOptions &options);
+void buildFromForwardPipeline(OpPassManager &pm, const TensorOptions &options);
 
 /// Appends the passes up to the decisions about what the backward keeps, and
 /// prints these to `os`, which outlives the pipeline.
-void buildExplainPipeline(OpPassManager &pm, const ToTensorsOptions &options,
+void buildExplainPipeline(OpPassManager &pm, const TensorOptions &options,
                           raw_ostream &os);
 
 /// Appends the passes that take functions on tensors to functions on memrefs
