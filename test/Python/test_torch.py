@@ -822,6 +822,12 @@ def test_what_needs_a_library(name):
         remat.torch.train_step(Scaled((3, 3), function), None, (torch.eye(3),), optimizer=remat.SGD(0.1))
 
 
+def test_a_decomposition_of_a_refused_operator_is_used(monkeypatch):
+    from remat.torch import decompositions
+    monkeypatch.setitem(decompositions.TABLE, torch.ops.aten.special_erfcx.default, lambda x: torch.exp(x * x) * torch.erfc(x))
+    check_gradient((3, 4), torch.special.erfcx)
+
+
 def shifted_by(x, number):
     return x + number * torch.eye(x.shape[-1])
 

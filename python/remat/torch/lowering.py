@@ -195,8 +195,8 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     """`program` without what torch-mlir cannot lower."""
     try:
         with traced_bodies():
-            program = program.run_decompositions(fx.get_decomposition_table() | decompositions.TABLE | kinks.TABLE
-                                                 | special.TABLE | triangular.TABLE | refused.TABLE
+            program = program.run_decompositions(fx.get_decomposition_table() | refused.TABLE | decompositions.TABLE
+                                                 | kinks.TABLE | special.TABLE | triangular.TABLE
                                                  | complex_numbers.TABLE | resample.TABLE | recurrent.TABLE | grouped.table() | attention.TABLE
                                                  | workarounds.TABLE)
     except Exception as error:  # of any decomposition
