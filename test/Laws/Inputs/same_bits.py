@@ -130,8 +130,10 @@ def check_numbers(program, result, reference):
         if found.dtype.kind in "iub":
             same = np.array_equal(found, expected)
         else:
+            # A moment of bf16 that has become small was rounded when it was large.
+            unit = 2**-8 if found.dtype.kind == "V" else 1e-3
             found, expected = widen(found), widen(expected)
-            same = np.allclose(found, expected, rtol=off * 1e-2, atol=off * 1e-3 * max(1e-3, np.abs(expected).max(initial=0)))
+            same = np.allclose(found, expected, rtol=off * 1e-2, atol=off * unit * max(1e-3, np.abs(expected).max(initial=0)))
         if not same:
             raise Failure(f"{program.name}: {name} is not what it is on the CPU")
 
