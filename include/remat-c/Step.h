@@ -201,6 +201,11 @@ typedef struct RematArgument {
    * between steps, on the host or with the device's driver; null for data. */
   void *data;
   bool isOnDevice;
+  /** Of codes (`!opt.blockwise` in docs/reference/OptDialect.md): how many bits
+   * they have, elements of a block, and of all blocks, and whether these have
+   * signs; 0 bits of all other arguments. */
+  int64_t storedBits, storedBlock, storedCount;
+  bool storedIsSigned;
 } RematArgument;
 
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumArguments(RematStep step);

@@ -134,6 +134,8 @@ RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
   Step &owner = unwrap(step);
   const ::remat::TrainArgument &argument = owner.description.arguments[index];
   bool isOwned = owner.buffers[index] && !owner.isPassed(index);
+  ::remat::StoredBlocks stored =
+      argument.stored.value_or(::remat::StoredBlocks{0, 0, false, 0});
   return {convert(argument.role),
           wrap(owner.getName(index)),
           convert(argument.type.dtype),
@@ -141,7 +143,11 @@ RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
           argument.type.shape.data(),
           argument.type.numBytes(),
           isOwned ? owner.buffers[index]->getStart() : nullptr,
-          isOwned && owner.buffers[index]->isOnDevice()};
+          isOwned && owner.buffers[index]->isOnDevice(),
+          stored.bits,
+          stored.size,
+          stored.count,
+          stored.isSigned};
 }
 
 intptr_t rematStepGetNumResults(RematStep step) {

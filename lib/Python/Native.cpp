@@ -270,14 +270,19 @@ nb::tuple getText(const Options &options, const nb::callable &poll) {
   return nb::make_tuple(result, convert(diagnostics));
 }
 
-/// (role, name, type, shape, bytes)
+/// (role, name, type, shape, bytes, (bits, elements of a block, signed,
+/// elements) or None)
 static nb::tuple describe(const RematArgument &argument) {
   nb::list shape;
   for (intptr_t i = 0; i < argument.rank; ++i)
     shape.append(argument.shape[i]);
+  nb::object stored = nb::none();
+  if (argument.storedBits != 0)
+    stored = nb::make_tuple(argument.storedBits, argument.storedBlock,
+                            argument.storedIsSigned, argument.storedCount);
   return nb::make_tuple(getName(argument.role), toString(argument.name),
                         getName(argument.type), nb::tuple(shape),
-                        argument.numBytes);
+                        argument.numBytes, stored);
 }
 
 static nb::list describeArguments(const Step &step) {

@@ -3,6 +3,7 @@
 #include "Checkpoint.h"
 
 #include "AtomicFile.h"
+#include "StoredStates.h"
 #include "remat/Runtime/Device.h"
 
 #include <algorithm>
@@ -82,15 +83,20 @@ std::optional<int64_t> Checkpoint::load() {
     warn(path + ": does not record optimizer, batch size and shuffling, so "
                 "that they are not compared with this run's");
   }
+  StateReader states(file);
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
     if (!argument.isSaved())
       continue;
     HostView view(buffers[i], argument.type.numBytes(), HostView::overwrite);
-    file.read(argument.name, argument.type, view.data());
+    if (!states.convert(argument, view.data()))
+      file.read(argument.name, argument.type, view.data());
     view.commit();
   }
   savedStep = step;
+  if (std::string converted = states.describe(); !converted.empty())
+    std::printf("converted states of %s: %s\n", path.c_str(),
+                converted.c_str());
   std::printf("resumed from %s at step %lld\n", path.c_str(),
               static_cast<long long>(step));
   return step;
@@ -155,6 +161,8 @@ void Checkpoint::save(int64_t step, double loss) {
   const std::string &optimizer = description.optimizer;
   writer.add("remat.optimizer", {DType::u8, {int64_t(optimizer.size())}},
              optimizer.data());
+  if (std::string stored = describeStored(description); !stored.empty())
+    writer.add(storedKey, {DType::u8, {int64_t(stored.size())}}, stored.data());
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
     if (!argument.isSaved())

@@ -156,6 +156,39 @@ static constexpr PathOption pathOptions[] = {
     {"log", "REMAT_LOG", &TrainDescription::log},
 };
 
+std::string StoredBlocks::str() const {
+  return std::to_string(bits) + "\t" + std::to_string(size) + "\t" +
+         (isSigned ? "signed" : "unsigned") + "\t" + std::to_string(count);
+}
+
+std::optional<StoredBlocks> StoredBlocks::parse(const std::string &text) {
+  std::istringstream stream(text);
+  StoredBlocks blocks{};
+  std::string sign;
+  if (!(stream >> blocks.bits >> blocks.size >> sign >> blocks.count) ||
+      (blocks.bits != 8 && blocks.bits != 4) || blocks.size < 1 ||
+      blocks.size > int64_t(1) << 32 || blocks.size * blocks.bits % 8 != 0 ||
+      (sign != "signed" && sign != "unsigned") || blocks.count < 0)
+    return std::nullopt;
+  blocks.isSigned = sign == "signed";
+  return blocks;
+}
+
+/// A line of `stored`.
+static void parseStored(const std::string &line, TrainDescription &result) {
+  size_t number = line.find('\t') + 1, rest = line.find('\t', number);
+  size_t index = result.arguments.size();
+  std::optional<StoredBlocks> blocks;
+  if (rest != std::string::npos) {
+    index = parseInteger(line.substr(number, rest - number), "an argument");
+    blocks = StoredBlocks::parse(line.substr(rest + 1));
+  }
+  if (index >= result.arguments.size() || !blocks)
+    fail("the program's description has codes of an unknown kind; was it "
+         "compiled by another version?");
+  result.arguments[index].stored = blocks;
+}
+
 TrainDescription TrainDescription::parse(const std::string &text) {
   TrainDescription result;
   for (const std::string &line : split(text, '\n')) {
@@ -174,6 +207,8 @@ TrainDescription TrainDescription::parse(const std::string &text) {
       result.shuffle = fields[1] != "0";
     if (fields[0] == "argument")
       result.arguments.push_back(parseArgument(fields));
+    if (fields[0] == "stored")
+      parseStored(line, result);
     if (fields[0] == "metric")
       result.metrics.push_back(fields[1]);
     if ((fields[0] == "output" || fields[0] == "eval_output") &&

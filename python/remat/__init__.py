@@ -32,7 +32,7 @@ _HOMES = {
     "advice": ["Advice"],
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("export", "jax", "mlir", "torch")
+_SUBMODULES = ("export", "jax", "mlir", "stored", "torch")
 # Modules with one more name for each policy, rule and schedule of the compiler, which is loaded for these.
 _DERIVED = ("policies", "optimizers")
 

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from remat import _native
+from remat.stored import Blocks
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(bool), "i8": np.dtype("i1"), "i16": np.dtype("i2"), "i32": np.dtype("i4"), "i64": np.dtype("i8"),
@@ -23,13 +24,19 @@ DLPACK_NAMES = {"i1": {"bool8", "bool1"}, "i8": {"int8", "uint8"}, "i16": {"int1
 @dataclasses.dataclass(frozen=True)
 class Argument:
     """An argument of the compiled step: `role` is parameter, optimizer, state, random, data, result or arena; `type` is
-    as in MLIR."""
+    as in MLIR; `stored` says what codes stand for."""
 
     role: str
     name: str
     type: str
     shape: tuple[int, ...]
     nbytes: int
+    stored: Blocks | None = None
+
+    @classmethod
+    def of_record(cls, record: tuple[Any, ...]) -> "Argument":
+        role, name, kind, shape, nbytes, stored = record
+        return cls(role, name, kind, shape, nbytes, stored and Blocks(*stored))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -65,7 +65,7 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
     native, *compiled, variants = mlir.compile_request(request(*program, evaluated))
     if export_again:
         # Neither the step nor its memory is kept by what compiles variants.
-        data = [argument for argument in (Argument(*record) for record in native.arguments()) if argument.role == "data"]
+        data = [argument for argument in (Argument.of_record(record) for record in native.arguments()) if argument.role == "data"]
 
         def halve(**changes: Any) -> Memory:
             """The memory of the step with these arguments for half of a micro-batch."""

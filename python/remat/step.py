@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from remat import stored
 from remat.advice import Variants
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
 from remat.errors import Diagnostic, StepError
@@ -74,7 +75,7 @@ class Step:
         self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
         self._others: dict[Shapes, Step] = {}
         self._other_evaluations: dict[Shapes, Step] = {}
-        self.arguments = tuple(Argument(*record) for record in native.arguments())
+        self.arguments = tuple(Argument.of_record(record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
         self.device = Device(*native.device)
@@ -194,8 +195,13 @@ class Step:
     def state_dict(self) -> dict[str, Array]:
         """Parameters, states of the optimizer (`<parameter>.<state>`), model states and random states by name: views of
         the step's own memory, which change with it, or copies of what is on a GPU. And `remat.step`, how many steps have
-        been done."""
-        return self._read_saved() | {STEP_KEY: np.array(self.number, np.int64)}
+        been done. Where states are quantized, `remat.stored` says what their codes stand for (`remat.stored`)."""
+        codes = stored.describe(self._saved_arguments())
+        kinds = {stored.STORED_KEY: np.frombuffer(codes.encode(), np.uint8)} if codes else {}
+        return self._read_saved() | kinds | {STEP_KEY: np.array(self.number, np.int64)}
+
+    def _saved_arguments(self) -> dict[str, Argument]:
+        return {name: self.arguments[index] for name, index in self._saved.items()}
 
     def _read_saved(self) -> dict[str, Array]:
         return {name: read() for name, read in self._readers.items()}
@@ -216,7 +222,9 @@ class Step:
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Sets what `state` names, from anything that `step(...)` takes. With `strict`, it has to name everything that
-        `state_dict` does, and nothing else; otherwise other names are left alone. Nothing changes unless all of it fits."""
+        `state_dict` does, and nothing else; otherwise other names are left alone. States of the optimizer that are stored in
+        another way are converted, of which the logger `remat` tells. Nothing changes unless all of it fits."""
+        state, converted = stored.convert(state, self._saved_arguments())
         missing = sorted({*self._saved, STEP_KEY} - set(state))
         unexpected = sorted(set(state) - {*self._saved, STEP_KEY})
         if strict and (missing or unexpected):
@@ -229,6 +237,8 @@ class Step:
             problem = self._native.write(self._saved[name], value.__array_interface__["data"][0])
             if problem is not None:
                 raise StepError(problem)
+        if converted:
+            logger.warning("converted states: %s", ", ".join(converted))
         if number is not None:
             self._native.number = number
         if len(values) == len(self._saved):
@@ -245,6 +255,8 @@ class Step:
         """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all."""
         metadata = {"format": FORMAT, "step": str(self.number), "seed": str(self._native.seed),
                     "optimizer": self._native.optimizer}
+        if codes := stored.describe(self._saved_arguments()):
+            metadata[stored.STORED_KEY] = codes
         replace(path, lambda temporary: write_safetensors(temporary, self._read_saved(), metadata))
 
     def load(self, path: str | os.PathLike[str]) -> None:
@@ -258,7 +270,8 @@ class Step:
             raise ValueError(f"{path} is of a run with the optimizer {metadata['optimizer']}, this one has "
                              f"{self._native.optimizer}")
         try:
-            self.load_state_dict(state | {STEP_KEY: int(metadata["step"])})
+            kinds = {key: metadata[key] for key in (stored.STORED_KEY,) if key in metadata}
+            self.load_state_dict(state | kinds | {STEP_KEY: int(metadata["step"])})
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is of another model: {error.args[0]}") from error
 

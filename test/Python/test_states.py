@@ -54,7 +54,7 @@ def test_states_have_names_and_the_bits_of_a_program(kind, shapes, tmp_path):
     small = np.dtype(ml_dtypes.bfloat16) if kind == "bf16" else np.dtype("f4")
     assert states["b.m"].dtype == small and states["b.m"].shape == (COLUMNS,)
     # The memory report counts them; there is no room for moments of f32 in the arena.
-    size = {name: array.nbytes for name, array in states.items() if "." in name and name != "remat.step"}
+    size = {name: array.nbytes for name, array in states.items() if "." in name and not name.startswith("remat.")}
     assert f"{sum(size.values()):,}" in str(step.memory), str(step.memory)
     if kind != "f32":
         plain = remat.mlir.memory(model(), optimizer=remat.AdamW(0.01))
@@ -102,6 +102,51 @@ def test_a_nan_stays_in_its_block():
     step(data()[:2])
     scales = step.state_dict()["w.momentum.scale"]
     assert np.isnan(scales[0]) and np.isfinite(scales[1:]).all()
+
+
+@pytest.mark.parametrize("kind, other", [("f32", "int8"), ("int8", "f32"), ("int4", "bf16"), ("bf16", "f32"), ("int8", "int4"), ("int4", "int4")])
+def test_states_are_converted(kind, other, tmp_path, caplog):
+    """From a file of a step, and from a state_dict."""
+    def make(states):
+        return remat.mlir.train_step(model(), optimizer=remat.AdamW(0.01, states=states), seed=3)
+
+    first, second, third = make(kind), make(other), make(other)
+    for i in range(2):
+        first(data()[2 * i:2 * i + 2])
+    first.save(tmp_path / "run.safetensors")
+    second.load(tmp_path / "run.safetensors")
+    third.load_state_dict(first.state_dict())
+    converted = [record.message for record in caplog.records if "converted states" in record.message]
+    names = {"f32": "float32", "bf16": "bfloat16"}
+    small = {"f32": "float32", "bf16": "bfloat16", "int8": "float32", "int4": "float32"}
+    told = {f"2 from {names.get(kind, kind)} to {names.get(other, other)}"} if kind != other else set()
+    if small[kind] != small[other]:
+        told |= {f"2 from {small[kind]} to {small[other]}"}
+    if kind in names and other in names and kind != other:
+        told = {f"4 from {names[kind]} to {names[other]}"}  # of both parameters
+    assert all(set(line.split(": ")[1].split(", ")) == told for line in converted) and len(converted) == 2 * bool(told)
+    assert all(array.tobytes() == third.state_dict()[name].tobytes() for name, array in second.state_dict().items())
+
+    def numbers(step, name):
+        state = step.state_dict()
+        blocks = remat.stored.read(state).get(name)
+        return (remat.stored.dequantize(state[name], state[f"{name}.scale"], blocks).reshape(ROWS, COLUMNS) if blocks else
+                state[name].astype("f4"))
+
+    for name in ("w.m", "w.v"):
+        before, after = numbers(first, name), numbers(second, name)
+        largest = np.abs(before).max()
+        unit = {"f32": 0, "bf16": 2**-8, "int8": 0.02, "int4": 0.15}[other]
+        assert np.abs(after - before).max() <= unit * largest if kind != other else np.array_equal(after, before)
+
+
+def test_a_file_without_what_was_rounded_away(tmp_path):
+    first = remat.mlir.train_step(model("bf16"), optimizer=remat.AdamW(0.01), seed=3)
+    second = remat.mlir.train_step(model("bf16"), optimizer=remat.AdamW(0.01, rounding="kahan"), seed=3)
+    first(data()[:2])
+    first.save(tmp_path / "run.safetensors")
+    second.load(tmp_path / "run.safetensors")
+    assert not second.state_dict()["w.compensation"].astype("f4").any() and second.number == 1
 
 
 def test_what_there_is_not():

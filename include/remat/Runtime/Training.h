@@ -42,6 +42,8 @@
 //   optimizer <tab> rule
 //   argument <tab> role <tab> type <tab> dims <tab> name <tab> initializer
 //     [<tab> host]
+//   stored <tab> number of the argument <tab> bits <tab> elements of a block
+//     <tab> signed|unsigned <tab> elements
 //   metric <tab> name
 //   output|eval_output <tab> number of the argument <tab> name
 //
@@ -50,14 +52,16 @@
 // the run + own seed, 0). dims: numbers separated by spaces. name: the key in
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
 // `seed n`, `program` (the program has its value), or nothing (a file must have
-// it; zero for all but parameters and states). output, eval_output: a result of
-// the step, or of the evaluation, in the buffer of an argument. host: the
-// program reads and writes the buffer itself, whatever the device is; so it
-// does with random states.
+// it; zero for all but parameters and states). stored: what an argument's codes
+// stand for (`!opt.blockwise`); the next argument has the scales. output,
+// eval_output: a result of the step, or of the evaluation, in the buffer of an
+// argument. host: the program reads and writes the buffer itself, whatever the
+// device is; so it does with random states.
 //
 // Initial values depend on the seed, the name and the element's position only.
 // A checkpoint is an .npz archive with the same keys, so that it serves as
-// `init` as well, and `remat.step`, `remat.seed`.
+// `init` as well, and `remat.step`, `remat.seed`. Optimizer states that it has
+// in another way than the program (StoredStates.h) are converted.
 //
 // Whatever is wrong with files or options ends the program with one line on
 // stderr and exit code 1.
@@ -99,12 +103,34 @@ struct Initial {
   double first, second;
 };
 
+/// Numbers that are quantized in blocks: `count` of them, in blocks of `size`,
+/// in codes of `bits` bits.
+struct StoredBlocks {
+  int64_t bits, size;
+  bool isSigned;
+  int64_t count;
+
+  int64_t bytesPerBlock() const { return size * bits / 8; }
+  int64_t numBlocks() const { return (count + size - 1) / size; }
+  /// As in `int8`.
+  std::string kind() const { return "int" + std::to_string(bits); }
+  /// Separated by tabs, as descriptions and checkpoints have it.
+  std::string str() const;
+  static std::optional<StoredBlocks> parse(const std::string &text);
+  bool operator==(const StoredBlocks &other) const {
+    return bits == other.bits && size == other.size &&
+           isSigned == other.isSigned && count == other.count;
+  }
+};
+
 /// One argument of the step or of the evaluation.
 struct TrainArgument {
   Role role;
   ArrayType type;
   std::string name;
   std::optional<Initial> initial;
+  /// The meaning of its codes, if it has codes.
+  std::optional<StoredBlocks> stored = std::nullopt;
   /// Of a random state: added to the run's.
   int64_t seed = 0;
   /// True if the program, and not only its kernels, accesses the buffer.

@@ -222,6 +222,22 @@ LogicalResult TrainDescription::addVariable(func::FuncOp function,
   return success();
 }
 
+/// Adds the meaning of the codes of the last line, if they are codes.
+void TrainDescription::addStored(func::FuncOp function, unsigned argument,
+                                 unsigned param) {
+  auto stored = function.getArgAttrOfType<TypeAttr>(
+      argument, OptDialect::getStoredAttrName());
+  auto blocks =
+      stored ? dyn_cast<opt::BlockwiseType>(stored.getValue()) : nullptr;
+  auto type = dyn_cast<ShapedType>(function.getArgumentTypes()[param]);
+  if (!blocks || !type || !type.hasStaticShape())
+    return;
+  os << "stored\t" << types.size() - 1 << "\t" << blocks.getBits() << "\t"
+     << blocks.getBlock() << "\t"
+     << (blocks.getIsSigned() ? "signed" : "unsigned") << "\t"
+     << type.getNumElements() << "\n";
+}
+
 /// Decides what an argument is and which buffer it gets.
 LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
                                             bool isEvaluation) {
@@ -281,8 +297,11 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
              << " has 'opt.state', but no 'opt.state_of = <argument>'";
     name = opt::getParameterName(function, of.getInt()) + "." +
            optimizerState.str();
-    return addLine(function, argument, "optimizer", name,
-                   printInitializer(function, argument));
+    if (failed(addLine(function, argument, "optimizer", name,
+                       printInitializer(function, argument))))
+      return failure();
+    addStored(function, argument, of.getInt());
+    return success();
   }
   if (isRandom) {
     auto seed = function.getArgAttrOfType<IntegerAttr>(

@@ -80,6 +80,7 @@ private:
                         StringRef role, StringRef name, StringRef initial);
   LogicalResult addLine(func::FuncOp function, unsigned argument,
                         StringRef role, StringRef name, StringRef initial);
+  void addStored(func::FuncOp function, unsigned argument, unsigned param);
   LogicalResult addVariable(func::FuncOp function, unsigned argument,
                             StringRef role, StringRef name);
   LogicalResult addMetrics();
