@@ -10,7 +10,7 @@ def load(path):
 
 
 def descriptor(array):
-    """The memref descriptor of an array view."""
+    """The memref descriptor of an array view, which lives as long as the descriptor."""
     rank = array.ndim
 
     class MemRef(ctypes.Structure):
@@ -19,7 +19,9 @@ def descriptor(array):
 
     address = array.ctypes.data
     strides = [s // array.itemsize for s in array.strides]
-    return MemRef(address, address, 0, (ctypes.c_int64 * rank)(*array.shape), (ctypes.c_int64 * rank)(*strides))
+    memref = MemRef(address, address, 0, (ctypes.c_int64 * rank)(*array.shape), (ctypes.c_int64 * rank)(*strides))
+    memref.array = array
+    return memref
 
 
 def call(library, name, *arguments):
