@@ -8,10 +8,10 @@
 
 #include "CublasLtProduct.h"
 
+#include "BFloat16.h"
 #include "CPU/Gemm.h"
 #include "TF32.h"
 
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -22,32 +22,21 @@ using namespace remat::cuda;
 // 16 bits
 //===----------------------------------------------------------------------===//
 
-static float fromBits(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
 static float toFloat(cudaDataType type, uint16_t bits) {
   if (type == CUDA_R_16BF)
-    return fromBits(uint32_t(bits) << 16);
+    return fromBF16(bits);
   _Float16 half;
   std::memcpy(&half, &bits, sizeof(half));
   return static_cast<float>(half);
 }
 
 static uint16_t fromFloat(cudaDataType type, float value) {
-  if (type == CUDA_R_16F) {
-    auto half = static_cast<_Float16>(value);
-    uint16_t bits;
-    std::memcpy(&bits, &half, sizeof(bits));
-    return bits;
-  }
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if (std::isnan(value))
-    return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  if (type == CUDA_R_16BF)
+    return toBF16(value);
+  auto half = static_cast<_Float16>(value);
+  uint16_t bits;
+  std::memcpy(&bits, &half, sizeof(bits));
+  return bits;
 }
 
 //===----------------------------------------------------------------------===//

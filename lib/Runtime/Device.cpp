@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Runtime/Device.h"
 
+#include "BFloat16.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -36,10 +38,8 @@ double remat::toDouble(ScalarKind kind, const void *value) {
     return load<double>(value);
   case ScalarKind::f16:
     return halfToDouble(load<uint16_t>(value));
-  case ScalarKind::bf16: {
-    uint32_t bits = uint32_t(load<uint16_t>(value)) << 16;
-    return load<float>(&bits);
-  }
+  case ScalarKind::bf16:
+    return fromBF16(load<uint16_t>(value));
   case ScalarKind::i1:
     return load<uint8_t>(value) & 1;
   case ScalarKind::i8:

@@ -5,6 +5,8 @@
 // that a parameter that is added to a model changes no other one's start.
 //===----------------------------------------------------------------------===//
 
+#include "BFloat16.h"
+
 #include "remat/Runtime/Training.h"
 
 #include <cmath>
@@ -45,13 +47,6 @@ std::vector<int64_t> remat::permutation(int64_t count, int64_t seed,
     std::swap(order[i], order[j]);
   }
   return order;
-}
-
-/// Rounds to nearest, ties to even, into the upper half of an f32.
-static uint16_t toBF16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 /// Rounds to nearest, ties to even; for finite numbers.

@@ -6,23 +6,16 @@
 // that from version 13 on.
 //===----------------------------------------------------------------------===//
 
+#include "BFloat16.h"
 #include "MemRef.h"
 
-#include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__) && defined(__clang__)
-/// Rounds to nearest, ties to even. A NaN stays one.
 REMAT_EXPORT __bf16 __truncsfbf2(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    bits |= 0x00400000;
-  else
-    bits += 0x7fff + ((bits >> 16) & 1);
-  auto upper = uint16_t(bits >> 16);
+  uint16_t bits = remat::toBF16(value);
   __bf16 rounded;
-  std::memcpy(&rounded, &upper, sizeof(rounded));
+  std::memcpy(&rounded, &bits, sizeof(rounded));
   return rounded;
 }
 #endif

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StoredStates.h"
 
+#include "BFloat16.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -128,28 +130,16 @@ static double loadNumber(DType type, const char *data, int64_t i) {
     return reinterpret_cast<const double *>(data)[i];
   if (type == DType::f32)
     return reinterpret_cast<const float *>(data)[i];
-  uint32_t bits = uint32_t(reinterpret_cast<const uint16_t *>(data)[i]) << 16;
-  float number;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
+  return fromBF16(reinterpret_cast<const uint16_t *>(data)[i]);
 }
 
 static void storeNumber(double number, DType type, char *data, int64_t i) {
-  if (type == DType::f64) {
+  if (type == DType::f64)
     reinterpret_cast<double *>(data)[i] = number;
-    return;
-  }
-  auto narrow = float(number);
-  if (type == DType::f32) {
-    reinterpret_cast<float *>(data)[i] = narrow;
-    return;
-  }
-  // To nearest, ties to even; a NaN stays one.
-  uint32_t bits;
-  std::memcpy(&bits, &narrow, sizeof(bits));
-  bits =
-      std::isnan(narrow) ? bits | 0x400000 : bits + 0x7fff + ((bits >> 16) & 1);
-  reinterpret_cast<uint16_t *>(data)[i] = uint16_t(bits >> 16);
+  else if (type == DType::f32)
+    reinterpret_cast<float *>(data)[i] = float(number);
+  else
+    reinterpret_cast<uint16_t *>(data)[i] = toBF16(float(number));
 }
 
 /// The numbers of a state of `count` elements; none if the file has no such.
