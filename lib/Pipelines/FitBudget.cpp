@@ -45,11 +45,10 @@ struct FitBudgetPass : mlir::remat::impl::FitBudgetPassBase<FitBudgetPass> {
   using FitBudgetPassBase::FitBudgetPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    std::string text;
-    llvm::raw_string_ostream report(text);
-    OpPassManager packed(ModuleOp::getOperationName());
-    buildPacking(packed, report);
-    packed.getDependentDialects(registry);
+    registerPackingDialects(registry,
+                            [&](OpPassManager &pm, raw_ostream &report) {
+                              buildPacking(pm, report);
+                            });
   }
 
   void runOnOperation() override {
@@ -78,7 +77,7 @@ private:
 
   int64_t getAlignment() const { return lookupTarget(target)->getAlignment(); }
 
-  FailureOr<Needs> measure(ModuleOp module) const;
+  FailureOr<Needs> measure(OwningOpRef<ModuleOp> copy) const;
   LogicalResult fitModule();
   LogicalResult fitFunctions(TrainStepOp step);
   FailureOr<StepGraph> buildGraph(func::FuncOp function);
@@ -98,16 +97,10 @@ private:
 
 } // namespace
 
-/// Packs a copy of `module`.
-FailureOr<Needs> FitBudgetPass::measure(ModuleOp module) const {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  std::string text;
-  llvm::raw_string_ostream report(text);
-  PassManager pm(module.getContext());
-  buildPacking(pm, report);
-  if (failed(pm.run(*copy)))
-    return failure();
-  return readNeeds(text);
+FailureOr<Needs> FitBudgetPass::measure(OwningOpRef<ModuleOp> copy) const {
+  return pack(std::move(copy), [&](OpPassManager &pm, raw_ostream &report) {
+    buildPacking(pm, report);
+  });
 }
 
 LogicalResult FitBudgetPass::fitModule() {
@@ -124,7 +117,7 @@ LogicalResult FitBudgetPass::fitModule() {
 /// Bounds all functions by what `step` says.
 LogicalResult FitBudgetPass::fitFunctions(TrainStepOp step) {
   ModuleOp module = getOperation();
-  FailureOr<Needs> needs = measure(module);
+  FailureOr<Needs> needs = measure(module.clone());
   if (failed(needs))
     return failure();
   if (!needs->unpacked.empty())
@@ -186,7 +179,7 @@ FailureOr<int64_t> FitBudgetPass::tryPlan(func::FuncOp function,
   OwningOpRef<ModuleOp> copy = getOperation().clone();
   auto target = copy->lookupSymbol<func::FuncOp>(function.getName());
   applySchedule(target.front(), getAlignment(), plan.schedule);
-  FailureOr<Needs> needs = measure(*copy);
+  FailureOr<Needs> needs = measure(std::move(copy));
   if (failed(needs))
     return failure();
   return needs->arenas.lookup(function.getName());

@@ -59,11 +59,9 @@ struct FitLoopsPass : mlir::remat::impl::FitLoopsPassBase<FitLoopsPass> {
   using FitLoopsPassBase::FitLoopsPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    std::string text;
-    llvm::raw_string_ostream report(text);
-    OpPassManager rest(ModuleOp::getOperationName());
-    buildRest(rest, report);
-    rest.getDependentDialects(registry);
+    registerPackingDialects(
+        registry,
+        [&](OpPassManager &pm, raw_ostream &report) { buildRest(pm, report); });
   }
 
   void runOnOperation() override;
@@ -153,16 +151,13 @@ std::optional<int64_t> FitLoopsPass::measure(const States &states, bool plans) {
       step.removeBudgetAttr();
       step.removeBudgetOfAttr();
     }
-  std::string text;
-  llvm::raw_string_ostream report(text);
-  PassManager pm(&getContext());
-  buildRest(pm, report);
-  if (failed(pm.run(*copy)))
+  FailureOr<Needs> needs =
+      pack(std::move(copy), [&](OpPassManager &pm, raw_ostream &report) {
+        buildRest(pm, report);
+      });
+  if (failed(needs) || !needs->unpacked.empty())
     return std::nullopt;
-  Needs needs = readNeeds(text);
-  if (!needs.unpacked.empty())
-    return std::nullopt;
-  return needs.arena + (boundsArena ? 0 : needs.others);
+  return needs->arena + (boundsArena ? 0 : needs->others);
 }
 
 /// Returns with how many states the step takes no more than `bytes`, without
@@ -225,15 +220,17 @@ void FitLoopsPass::runOnOperation() {
   std::string error;
   std::optional<plan::Budget> budget =
       plan::parseBudget(bounded.getBudget()->str(), error);
-  std::optional<int64_t> whole = measure({}, /*plans=*/false);
-  if (!budget || (!whole && budget->fraction != 0))
+  if (!budget)
     return;
-  int64_t bytes = budget->getBytes(whole.value_or(0));
-  // Of the whole with tapes, whatever loops keep in the end.
-  if (budget->fraction != 0)
-    bounded.setBudget(std::to_string(bytes));
-  if (whole && *whole <= bytes)
-    return;
-  if (failed(keepStates(module, choose(bytes))))
+  int64_t whole = 0;
+  if (budget->fraction != 0) {
+    std::optional<int64_t> needed = measure({}, /*plans=*/false);
+    if (!needed)
+      return;
+    whole = *needed;
+    // Of the whole with tapes, whatever loops keep in the end.
+    bounded.setBudget(std::to_string(budget->getBytes(whole)));
+  }
+  if (failed(keepStates(module, choose(budget->getBytes(whole)))))
     signalPassFailure();
 }

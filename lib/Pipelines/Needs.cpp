@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Needs.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::remat;
 
-Needs mlir::remat::readNeeds(StringRef report) {
+/// Reads the report of `remat-pack-memory`, in JSON.
+static Needs readNeeds(StringRef report) {
   Needs needs;
   llvm::json::Value parsed = llvm::cantFail(llvm::json::parse(report));
   for (const llvm::json::Value &value :
@@ -23,4 +25,22 @@ Needs mlir::remat::readNeeds(StringRef report) {
     needs.others = std::max(needs.others, beside);
   }
   return needs;
+}
+
+FailureOr<Needs> mlir::remat::pack(OwningOpRef<ModuleOp> module,
+                                   PackingBuilder build) {
+  std::string text;
+  llvm::raw_string_ostream report(text);
+  PassManager pm(module->getContext());
+  build(pm, report);
+  if (failed(pm.run(*module)))
+    return failure();
+  return readNeeds(text);
+}
+
+void mlir::remat::registerPackingDialects(DialectRegistry &registry,
+                                          PackingBuilder build) {
+  OpPassManager pm(ModuleOp::getOperationName());
+  build(pm, llvm::nulls());
+  pm.getDependentDialects(registry);
 }

@@ -3,10 +3,14 @@
 #ifndef REMAT_LIB_PIPELINES_NEEDS_H
 #define REMAT_LIB_PIPELINES_NEEDS_H
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace mlir::remat {
+namespace mlir {
+class OpPassManager;
+
+namespace remat {
 
 /// Bytes that the packed functions of a module need.
 struct Needs {
@@ -19,9 +23,18 @@ struct Needs {
   std::string unpacked;
 };
 
-/// Reads the report of `remat-pack-memory`, in JSON.
-Needs readNeeds(StringRef report);
+/// Appends passes, the last of which pack memory and print a report to the
+/// stream, which outlives them.
+using PackingBuilder = function_ref<void(OpPassManager &, raw_ostream &)>;
 
-} // namespace mlir::remat
+/// Runs the passes of `build` on `module`, a copy, and returns what its
+/// functions need.
+FailureOr<Needs> pack(OwningOpRef<ModuleOp> module, PackingBuilder build);
+
+/// Adds the dialects on which the passes of `build` depend to `registry`.
+void registerPackingDialects(DialectRegistry &registry, PackingBuilder build);
+
+} // namespace remat
+} // namespace mlir
 
 #endif // REMAT_LIB_PIPELINES_NEEDS_H

@@ -41,6 +41,17 @@
 using namespace mlir;
 
 namespace mlir::remat {
+/// Options of a pass that runs what follows it on copies.
+template <typename Options>
+static Options getFitOptions(const TensorOptions &options) {
+  Options fit;
+  fit.planVisits = options.planVisits;
+  fit.target = options.target;
+  fit.threads = options.threads;
+  fit.convWorkspace = options.convWorkspace;
+  return fit;
+}
+
 /// Up to differentiation.
 static void buildForwardPipeline(OpPassManager &pm,
                                  const TensorOptions &options) {
@@ -111,12 +122,7 @@ static void buildForwardPipeline(OpPassManager &pm,
     withoutPolicies.policy = options.policy;
     pm.addPass(createOverridePass(withoutPolicies));
   }
-  FitLoopsPassOptions loops;
-  loops.planVisits = options.planVisits;
-  loops.target = options.target;
-  loops.threads = options.threads;
-  loops.convWorkspace = options.convWorkspace;
-  pm.addPass(createFitLoopsPass(loops));
+  pm.addPass(createFitLoopsPass(getFitOptions<FitLoopsPassOptions>(options)));
 }
 
 /// From a forward that is as it stays to the decisions about what the backward
@@ -195,12 +201,7 @@ void remat::buildFromForwardPipeline(OpPassManager &pm,
   schedule.alignment = options.getTarget().getAlignment();
   pm.addPass(createSchedulePass(schedule));
   pm.addPass(createRepeatAtPeakPass({schedule.alignment}));
-  FitBudgetPassOptions fit;
-  fit.planVisits = options.planVisits;
-  fit.target = options.target;
-  fit.threads = options.threads;
-  fit.convWorkspace = options.convWorkspace;
-  pm.addPass(createFitBudgetPass(fit));
+  pm.addPass(createFitBudgetPass(getFitOptions<FitBudgetPassOptions>(options)));
   if (options.getTarget().mergesKernels())
     pm.addPass(createImproveLocalityPass({schedule.alignment}));
 }
