@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -24,10 +25,7 @@ using namespace mlir::remat;
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> mlir::remat::getConstant(Value value) {
-  APInt constant;
-  if (matchPattern(lookThroughBorders(value), m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
+  return getConstantIntValue(lookThroughBorders(value));
 }
 
 static Value toIndex(OpBuilder &builder, Location loc, Value value) {

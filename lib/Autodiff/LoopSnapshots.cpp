@@ -13,6 +13,7 @@
 #include "Loops.h"
 #include "remat/Dialect/Remat/IR/Branches.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -35,14 +36,21 @@ LoopSnapshots::LoopSnapshots(scf::ForOp loop, PolicyAttrInterface policy)
       loc(loop.getLoc()), next(*forward.getBody()),
       isState(loop.getNumRegionIterArgs()) {}
 
-static void markRecompute(Operation *root) {
-  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::IsTerminator>() &&
-        !op->hasTrait<OpTrait::ConstantLike>())
-      setPhase(op, kRecomputePhase);
-    return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
-                                                : WalkResult::advance();
-  });
+/// Fails with a diagnostic, which gives the `reason`, if `op` has effects that
+/// the backward can neither have a second time nor leave out.
+LogicalResult LoopSnapshots::checkReplayable(Operation *op, StringRef reason) {
+  Operation *culprit = nullptr;
+  if (effects.isReplayable(op, culprit))
+    return success();
+  InFlightDiagnostic diagnostic =
+      culprit->emitError() << "operation with side effects would run again in "
+                              "the backward of its loop"
+                           << reason
+                           << "; move it out of the loop, or out of the "
+                              "remat.region with this policy: ";
+  diagnostic << policy;
+  diagnostic.attachNote(loc) << "loop is here";
+  return diagnostic;
 }
 
 /// Moves what the backward reads of the body to its start.
@@ -64,19 +72,10 @@ LogicalResult LoopSnapshots::moveBody(scf::ForOp loop, scf::ForOp backward,
       op->erase();
       continue;
     }
-    Operation *culprit = nullptr;
-    if (!effects.isReplayable(op, culprit)) {
-      InFlightDiagnostic diagnostic =
-          culprit->emitError()
-          << "operation with side effects would run again in the backward of "
-             "its loop; move it out of the loop, or out of the remat.region "
-             "with this policy: ";
-      diagnostic << policy;
-      diagnostic.attachNote(loc) << "loop is here";
-      return diagnostic;
-    }
+    if (failed(checkReplayable(op, "")))
+      return failure();
     effects.eraseEffects(op);
-    markRecompute(op);
+    setPhases(op, kRecomputePhase);
   }
   OpBuilder builder(backward.getContext());
   builder.setInsertionPointAfterValue(iteration);
@@ -100,19 +99,11 @@ LogicalResult LoopSnapshots::findState(scf::ForOp loop) {
       if (number >= numVars)
         isState.set(number - numVars);
   }
-  for (Operation &op : *forward.getBody()) {
-    Operation *culprit = nullptr;
-    if (!next.ops.contains(&op) || effects.isReplayable(&op, culprit))
-      continue;
-    InFlightDiagnostic diagnostic =
-        culprit->emitError()
-        << "operation with side effects would run again in the backward of its "
-           "loop, since the state of the next iteration depends on it; move it "
-           "out of the loop, or out of the remat.region with this policy: ";
-    diagnostic << policy;
-    diagnostic.attachNote(loc) << "loop is here";
-    return diagnostic;
-  }
+  for (Operation &op : *forward.getBody())
+    if (next.ops.contains(&op) &&
+        failed(checkReplayable(
+            &op, ", since the state of the next iteration depends on it")))
+      return failure();
   return success();
 }
 
@@ -274,7 +265,7 @@ SmallVector<Value> LoopSnapshots::advance(OpBuilder &builder, Value iteration,
       });
   // Not before: what a call does is found by the module that it is in.
   effects.eraseEffects(loop);
-  markRecompute(loop);
+  setPhases(loop, kRecomputePhase);
   ValueRange results = loop.getResults();
   slots = llvm::to_vector(results.slice(numStates, slots.size()));
   return llvm::to_vector(results.take_front(numStates));
@@ -350,11 +341,12 @@ void LoopSnapshots::guardInputs(scf::ForOp backward, Operation *first,
   ValueRange cotangents = backward.getRegionIterArgs();
   if (!keepsAll)
     cotangents = cotangents.drop_back(slots.size());
-  auto barrier = BarrierOp::create(builder, loc, values, cotangents);
-  markRecompute(barrier);
-  for (auto [input, result] : llvm::zip_equal(inputs, barrier.getResults()))
-    for (OpOperand *use : input.second)
-      use->set(result);
+  IRMapping mapping;
+  setPhase(createGuard(builder, loc, values, cotangents, mapping),
+           kRecomputePhase);
+  for (auto &[value, uses] : inputs)
+    for (OpOperand *use : uses)
+      use->set(mapping.lookup(value));
 }
 
 LogicalResult LoopSnapshots::finish(scf::ForOp &loop, scf::ForOp &backward,

@@ -42,6 +42,7 @@ private:
     Value next, slot;
   };
 
+  LogicalResult checkReplayable(Operation *op, StringRef reason);
   LogicalResult moveBody(scf::ForOp loop, scf::ForOp backward, Value iteration);
   LogicalResult findState(scf::ForOp loop);
   LogicalResult countSnapshots(Value tripCount);

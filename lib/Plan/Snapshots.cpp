@@ -28,15 +28,6 @@ struct Repetitions {
 };
 } // namespace
 
-int64_t remat::plan::countAdvances(int64_t count, int64_t slots) {
-  if (count <= 1)
-    return 0;
-  slots = std::min(slots, count);
-  Repetitions found(count, slots);
-  // C(s + r, s + 1) = C(s + r, s) * r / (s + 1).
-  return found.r * count - found.reach * found.r / (slots + 1);
-}
-
 int64_t remat::plan::getFewestSnapshots(int64_t count, int64_t repetitions) {
   int64_t low = 1, high = std::max<int64_t>(count, 1);
   while (low < high) {

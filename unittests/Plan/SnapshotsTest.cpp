@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -33,6 +34,28 @@ public:
 private:
   std::map<std::pair<int64_t, int64_t>, int64_t> known;
 };
+
+/// C(slots + repetitions, slots), in a type that holds it.
+double countReversible(int64_t slots, int64_t repetitions) {
+  double reach = 1;
+  for (int64_t r = 1; r <= repetitions; ++r)
+    reach = reach * double(slots + r) / double(r);
+  return reach;
+}
+
+/// How many iterations are run to have the state in front of each of `count`
+/// iterations, by the published formula; those that the backward runs for its
+/// own residuals do not count.
+int64_t countAdvances(int64_t count, int64_t slots) {
+  if (count <= 1)
+    return 0;
+  slots = std::min(slots, count);
+  int64_t r = 1;
+  while (countReversible(slots, r) < double(count) - 0.5)
+    ++r;
+  // C(s + r, s + 1) = C((s + 1) + (r - 1), s + 1).
+  return r * count - std::llround(countReversible(slots + 1, r - 1));
+}
 
 /// Runs the forward and the backward of a loop as compiled code does. Returns
 /// how many iterations were run besides the last one of the forward; checks
@@ -90,14 +113,6 @@ TEST(SnapshotsTest, PublishedCounts) {
   EXPECT_EQ(run(1000, 10), 3636);
   EXPECT_EQ(run(100, 100), 99);
   EXPECT_EQ(run(4096, 64), countAdvances(4096, 64));
-}
-
-/// C(slots + repetitions, slots), in a type that holds it.
-double countReversible(int64_t slots, int64_t repetitions) {
-  double reach = 1;
-  for (int64_t r = 1; r <= repetitions; ++r)
-    reach = reach * double(slots + r) / double(r);
-  return reach;
 }
 
 TEST(SnapshotsTest, FewestSnapshots) {

@@ -17,12 +17,6 @@
 
 namespace remat::plan {
 
-/// Returns how many iterations are run to have the state in front of each of
-/// `count` iterations, the last one first, with `slots` snapshots (1 or more),
-/// the state in front of the first iteration among them. Those that the
-/// backward runs for its own residuals do not count.
-int64_t countAdvances(int64_t count, int64_t slots);
-
 /// Returns the smallest number of snapshots with which no iteration is run more
 /// than `repetitions` times (1 or more) for `count` iterations.
 int64_t getFewestSnapshots(int64_t count, int64_t repetitions);

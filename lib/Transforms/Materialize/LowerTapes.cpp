@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::remat {
 #define GEN_PASS_DEF_LOWERTAPES
@@ -73,6 +74,30 @@ static Value lowerRead(OpBuilder &builder, TapeReadOp read) {
                                         slice.strides);
 }
 
+/// Creates what computes the results of `op`, and returns these.
+static SmallVector<Value> lower(OpBuilder &builder, Operation *op) {
+  using Values = SmallVector<Value>;
+  auto keepAttributes = [&](Value lowered) -> Values {
+    if (!llvm::is_contained(op->getOperands(), lowered))
+      lowered.getDefiningOp()->setDiscardableAttrs(
+          op->getDiscardableAttrDictionary());
+    return {lowered};
+  };
+  return TypeSwitch<Operation *, Values>(op)
+      .Case([&](TapeWriteOp write) {
+        return keepAttributes(lowerWrite(builder, write));
+      })
+      .Case([&](TapeReadOp read) {
+        return keepAttributes(lowerRead(builder, read));
+      })
+      .Case([&](NextSnapshotOp next) -> Values {
+        return {lowerNextSnapshot(builder, next)};
+      })
+      .Case(
+          [&](LastSnapshotOp last) { return lowerLastSnapshot(builder, last); })
+      .Case([](BeginBackwardOp) { return Values(); });
+}
+
 namespace {
 struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
   void runOnOperation() override {
@@ -85,29 +110,9 @@ struct LowerTapesPass : remat::impl::LowerTapesBase<LowerTapesPass> {
     if (ops.empty())
       return markAllAnalysesPreserved();
     for (Operation *op : ops) {
-      if (isa<BeginBackwardOp>(op)) {
-        op->erase();
-        continue;
-      }
       PhaseListener listener(getPhase(op));
       OpBuilder builder(op, &listener);
-      if (auto next = dyn_cast<NextSnapshotOp>(op)) {
-        op->replaceAllUsesWith(ValueRange(lowerNextSnapshot(builder, next)));
-        op->erase();
-        continue;
-      }
-      if (auto last = dyn_cast<LastSnapshotOp>(op)) {
-        op->replaceAllUsesWith(lowerLastSnapshot(builder, last));
-        op->erase();
-        continue;
-      }
-      auto write = dyn_cast<TapeWriteOp>(op);
-      Value lowered = write ? lowerWrite(builder, write)
-                            : lowerRead(builder, cast<TapeReadOp>(op));
-      if (!write || lowered != write.getTape())
-        lowered.getDefiningOp()->setDiscardableAttrs(
-            op->getDiscardableAttrDictionary());
-      op->replaceAllUsesWith(ValueRange(lowered));
+      op->replaceAllUsesWith(lower(builder, op));
       op->erase();
     }
   }

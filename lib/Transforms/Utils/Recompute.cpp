@@ -45,16 +45,20 @@ BarrierOp mlir::remat::createGuard(OpBuilder &builder, Location loc,
   return barrier;
 }
 
+void mlir::remat::setPhases(Operation *root, StringRef phase) {
+  // Phases belong to whole operations of the step, not to a kernel's scalars.
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::IsTerminator>() &&
+        !op->hasTrait<OpTrait::ConstantLike>())
+      setPhase(op, phase);
+    return isa<DestinationStyleOpInterface>(op) ? WalkResult::skip()
+                                                : WalkResult::advance();
+  });
+}
+
 Operation *mlir::remat::cloneRecompute(OpBuilder &builder, Operation *op,
                                        IRMapping &mapping, StringRef phase) {
   Operation *clone = builder.clone(*op, mapping);
-  // Phases belong to whole operations of the step, not to a kernel's scalars.
-  clone->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (!inner->hasTrait<OpTrait::IsTerminator>() &&
-        !inner->hasTrait<OpTrait::ConstantLike>())
-      setPhase(inner, phase);
-    return isa<DestinationStyleOpInterface>(inner) ? WalkResult::skip()
-                                                   : WalkResult::advance();
-  });
+  setPhases(clone, phase);
   return clone;
 }

@@ -31,6 +31,9 @@ BarrierOp createGuard(OpBuilder &builder, Location loc, ArrayRef<Value> values,
                       ValueRange after, IRMapping &mapping,
                       bool repeated = false);
 
+/// Puts `root` and the operations of the step in it into `phase`.
+void setPhases(Operation *root, StringRef phase);
+
 /// Clones `op` with `mapping`. The clone is in `phase`.
 Operation *cloneRecompute(OpBuilder &builder, Operation *op, IRMapping &mapping,
                           StringRef phase);
