@@ -63,12 +63,13 @@ def descriptor_type(rank):
 
 
 def to_descriptor(array, address=None):
-    """Returns the memref descriptor of the array, or of a copy of it at `address`."""
+    """Returns the memref descriptor of the array, which lives as long as the descriptor, or of a copy of it at `address`."""
     memref = descriptor_type(array.ndim)()
     memref.allocated = memref.aligned = array.ctypes.data if address is None else address
     if array.ndim:
         memref.sizes[:] = array.shape
         memref.strides[:] = [s // array.itemsize for s in array.strides]
+    memref.array = array
     return memref
 
 

@@ -24,15 +24,13 @@ class Unranked(ctypes.Structure):
 
 def text(string):
     array = np.frombuffer(string.encode() or b"\0", np.int8)
-    descriptor = runtime.descriptor(array)
-    descriptor.keep_alive = array
-    return ctypes.byref(descriptor)
+    return ctypes.byref(runtime.descriptor(array))
 
 
 def unranked(array):
     descriptor = runtime.descriptor(array)
     value = Unranked(array.ndim, ctypes.addressof(descriptor))
-    value.keep_alive = descriptor
+    value.keep_alive = descriptor  # an address does not
     return value
 
 
