@@ -7,6 +7,7 @@
 
 #include "BFloat16.h"
 
+#include "remat/Runtime/Hash.h"
 #include "remat/Runtime/Training.h"
 
 #include <cmath>
@@ -15,25 +16,9 @@
 
 using namespace remat;
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-static uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 /// Uniform in (0, 1), never 0: its logarithm is taken.
 static double toUnit(uint64_t bits) {
   return (double(bits >> 11) + 0.5) * 0x1p-53;
-}
-
-/// FNV-1a.
-static uint64_t hash(const std::string &text) {
-  uint64_t result = 0xcbf29ce484222325;
-  for (unsigned char c : text)
-    result = (result ^ c) * 0x100000001b3;
-  return result;
 }
 
 std::vector<int64_t> remat::permutation(int64_t count, int64_t seed,

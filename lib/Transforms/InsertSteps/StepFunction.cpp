@@ -3,6 +3,7 @@
 #include "StepFunction.h"
 
 #include "remat/Analysis/StateFlow.h"
+#include "remat/Runtime/Hash.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -132,14 +133,10 @@ findGradients(func::FuncOp joint) {
 /// The key of the random bits with which a parameter is rounded: a function of
 /// its name, so that those of the others stay the same when one is added.
 static int64_t getRoundingKey(int64_t seed, StringRef name) {
-  // FNV-1a, then the finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : name)
-    hash = (hash ^ c) * 0x100000001b3;
-  uint64_t x = hash + (static_cast<uint64_t>(seed) + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return static_cast<int64_t>(x ^ (x >> 31));
+  // Of the generator that starts from the name, number `seed`.
+  return static_cast<int64_t>(
+      ::remat::mix(::remat::hash(name) +
+                   static_cast<uint64_t>(seed) * ::remat::kMixIncrement));
 }
 
 /// Decides which parameters are trained, and reports the others.
