@@ -115,28 +115,30 @@ static ArrayRef<int64_t> getShape(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape();
 }
 
+static SmallVector<Range> getRanges(OpBuilder &builder,
+                                    ArrayRef<int64_t> offsets,
+                                    ArrayRef<int64_t> sizes) {
+  SmallVector<Range> ranges;
+  for (auto [offset, size] : llvm::zip_equal(offsets, sizes))
+    ranges.push_back({builder.getIndexAttr(offset), builder.getIndexAttr(size),
+                      builder.getIndexAttr(1)});
+  return ranges;
+}
+
 /// Slices that are all of `tensor` are no slices.
 static Value takeSlice(OpBuilder &builder, Location loc, Value tensor,
                        ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes) {
   if (getShape(tensor) == sizes)
     return tensor;
-  auto type = cast<RankedTensorType>(tensor.getType()).clone(sizes);
-  MLIRContext *context = builder.getContext();
-  return tensor::ExtractSliceOp::create(
-      builder, loc, type, tensor, getAsIndexOpFoldResult(context, offsets),
-      getAsIndexOpFoldResult(context, sizes),
-      SmallVector<OpFoldResult>(sizes.size(), builder.getIndexAttr(1)));
+  return tensor::ExtractSliceOp::create(builder, loc, tensor,
+                                        getRanges(builder, offsets, sizes));
 }
 static Value putSlice(OpBuilder &builder, Location loc, Value part,
                       Value tensor, ArrayRef<int64_t> offsets) {
-  ArrayRef<int64_t> sizes = getShape(part);
-  if (getShape(tensor) == sizes)
+  if (getShape(tensor) == getShape(part))
     return part;
-  MLIRContext *context = builder.getContext();
   return tensor::InsertSliceOp::create(
-      builder, loc, part, tensor, getAsIndexOpFoldResult(context, offsets),
-      getAsIndexOpFoldResult(context, sizes),
-      SmallVector<OpFoldResult>(sizes.size(), builder.getIndexAttr(1)));
+      builder, loc, part, tensor, getRanges(builder, offsets, getShape(part)));
 }
 
 /// `tensor` in another shape of as many elements, one of which has at most one
