@@ -1,8 +1,9 @@
 //===- Native.cpp - The C interface in Python -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No more than a way to call remat-c, and to write files: names, checks of
-// arrays and messages are written in Python (python/remat).
+// No more than a way to call remat-c, and to have the runtime write files and
+// quantize: names, checks of arrays and messages are written in Python
+// (python/remat).
 //===----------------------------------------------------------------------===//
 
 #include "remat-c/Dialects.h"
@@ -15,6 +16,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
@@ -484,6 +486,34 @@ static nb::object replaceFile(const std::string &path,
   return result;
 }
 
+/// (bits, elements of a block, signed, elements)
+using Blocks = std::tuple<int64_t, int64_t, bool, int64_t>;
+
+static RematBlocks toBlocks(const Blocks &blocks) {
+  auto [bits, size, isSigned, count] = blocks;
+  return {bits, size, isSigned, count};
+}
+
+template <typename T, int rank>
+using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
+
+static void dequantize(const Blocks &blocks,
+                       const Array<const uint8_t, 2> &codes,
+                       const Array<const float, 1> &scales,
+                       const Array<float, 1> &numbers) {
+  RematBlocks of = toBlocks(blocks);
+  nb::gil_scoped_release released;
+  remat_rt_dequantize(&of, codes.data(), scales.data(), numbers.data());
+}
+
+static void quantize(const Blocks &blocks, const Array<const float, 1> &numbers,
+                     const Array<uint8_t, 2> &codes,
+                     const Array<float, 1> &scales) {
+  RematBlocks of = toBlocks(blocks);
+  nb::gil_scoped_release released;
+  remat_rt_quantize(&of, numbers.data(), codes.data(), scales.data());
+}
+
 /// Sets the learning rates, as many as the options named.
 static void setLearningRates(Step &step, const std::vector<double> &rates) {
   double *into = rematStepGetLearningRates(step.get());
@@ -602,6 +632,10 @@ NB_MODULE(_native, m) {
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
   m.def("replace_file", replaceFile);
+  m.def("dequantize", dequantize, nb::arg(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert());
+  m.def("quantize", quantize, nb::arg(), nb::arg().noconvert(),
+        nb::arg().noconvert(), nb::arg().noconvert());
   m.def("describe_dialects", [] {
     std::string text;
     rematDescribeDialects(append, &text);

@@ -3,6 +3,9 @@
 #include "StoredStates.h"
 
 #include "BFloat16.h"
+#include "MemRef.h"
+
+#include "remat/Runtime/Step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,6 +87,22 @@ void remat::quantize(const StoredBlocks &blocks,
     auto [byte, shift] = placeOf(blocks, i % blocks.size);
     codes[block * blocks.bytesPerBlock() + byte] |= uint8_t(code << shift);
   }
+}
+
+REMAT_EXPORT void remat_rt_dequantize(const RematBlocks *blocks,
+                                      const uint8_t *codes, const float *scales,
+                                      float *numbers) {
+  std::vector<double> exact =
+      dequantize({blocks->bits, blocks->size, blocks->isSigned, blocks->count},
+                 codes, scales);
+  std::copy(exact.begin(), exact.end(), numbers);
+}
+
+REMAT_EXPORT void remat_rt_quantize(const RematBlocks *blocks,
+                                    const float *numbers, uint8_t *codes,
+                                    float *scales) {
+  quantize({blocks->bits, blocks->size, blocks->isSigned, blocks->count},
+           {numbers, numbers + blocks->count}, codes, scales);
 }
 
 //===----------------------------------------------------------------------===//

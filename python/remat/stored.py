@@ -12,12 +12,13 @@
     [1.0, -0.501, 0.0, 0.248, 4.0, 2.003]
 """
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+from remat import _native
 
 if TYPE_CHECKING:
     from remat.arrays import Argument
@@ -38,6 +39,10 @@ class Blocks:
     signed: bool
     count: int
 
+    def __post_init__(self) -> None:
+        if self.bits not in (8, 4) or self.size < 1 or self.size * self.bits % 8 or self.count < 0:
+            raise ValueError(f"there are no codes of {self.bits} bits in blocks of {self.size} for {self.count} numbers")
+
     @property
     def kind(self) -> str:
         return f"int{self.bits}"
@@ -53,50 +58,27 @@ class Blocks:
     @classmethod
     def parse(cls, text: str) -> "Blocks":
         bits, size, sign, count = text.split("\t")
-        blocks = cls(int(bits), int(size), {"signed": True, "unsigned": False}[sign], int(count))
-        if blocks.bits not in (8, 4) or blocks.size < 1 or blocks.size * blocks.bits % 8 or blocks.count < 0:
-            raise ValueError(f"{text!r} says nothing of codes")
-        return blocks
-
-
-@functools.cache
-def table(bits: int, signed: bool) -> Array:
-    """The values of all codes over their scale."""
-    if bits == 4 and not signed:
-        return np.arange(1, 17) / 16
-    decades, values = (7 if bits == 8 else 3), [0.0, 1.0]
-    for i in range(decades):
-        count = 2 ** (i + (not signed))
-        inside = 10.0 ** (i - (decades - 1)) * (0.1 + 0.9 * (np.arange(count) + 0.5) / count)
-        values += [*inside, *(-inside if signed else [])]
-    return np.array(sorted(values))
+        return cls(int(bits), int(size), {"signed": True, "unsigned": False}[sign], int(count))
 
 
 def dequantize(codes: Array, scales: Array, blocks: Blocks) -> Array:
     """Returns the numbers (f32), in one dimension."""
-    codes = np.asarray(codes).view(np.uint8)
-    if blocks.bits == 4:
-        codes = np.concatenate([codes & 15, codes >> 4], 1)
-    values = table(blocks.bits, blocks.signed)[codes] * np.asarray(scales)[:, None]
-    numbers: Array = values.astype(np.float32).reshape(-1)[:blocks.count]
+    codes, scales = np.ascontiguousarray(codes).view(np.uint8), np.ascontiguousarray(scales, np.float32)
+    if codes.shape != blocks.shape or scales.shape != blocks.shape[:1]:
+        raise ValueError(f"codes and scales of {blocks.count} numbers must be of shapes {blocks.shape} and {blocks.shape[:1]}, "
+                         f"but got {codes.shape} and {scales.shape}")
+    numbers = np.empty(blocks.count, np.float32)
+    _native.dequantize(dataclasses.astuple(blocks), codes, scales, numbers)
     return numbers
 
 
 def quantize(numbers: Array, blocks: Blocks) -> tuple[Array, Array]:
     """Returns codes (int8) and scales (f32) of `blocks.count` numbers."""
-    flat = np.zeros(blocks.shape[0] * blocks.size, np.float32)
-    flat[:blocks.count] = np.asarray(numbers, np.float32).reshape(-1)
-    rows = flat.reshape(-1, blocks.size)
-    scales = np.abs(rows).max(1, initial=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (rows / scales[:, None]).astype(np.float64)
-    ratios[~(np.abs(ratios) <= 1)] = 0
-    values = table(blocks.bits, blocks.signed)
-    codes = np.searchsorted((values[:-1] + values[1:]) / 2, ratios, side="right").astype(np.uint8)
-    codes.reshape(-1)[blocks.count:] = 0
-    if blocks.bits == 4:
-        low, high = np.split(codes, 2, 1)
-        codes = low | high << 4
+    numbers = np.ascontiguousarray(numbers, np.float32).reshape(-1)
+    if numbers.size != blocks.count:
+        raise ValueError(f"there must be {blocks.count} numbers, but got {numbers.size}")
+    codes, scales = np.empty(blocks.shape, np.uint8), np.empty(blocks.shape[:1], np.float32)
+    _native.quantize(dataclasses.astuple(blocks), numbers, codes, scales)
     return codes.view(np.int8), scales
 
 

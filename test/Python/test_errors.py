@@ -129,7 +129,7 @@ def test_warnings_are_kept_and_logged(caplog):
     assert "unused" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["optimizers", "policies"])
+@pytest.mark.parametrize("name", ["optimizers", "policies", "stored"])
 def test_examples_in_the_documentation(name):
     results = doctest.testmod(importlib.import_module(f"remat.{name}"))
     assert results.attempted > 0 and results.failed == 0

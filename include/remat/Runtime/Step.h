@@ -34,6 +34,21 @@ char *remat_rt_replace_file(const char *path,
                                           void *userData),
                             void *userData);
 
+/// `count` numbers in blocks of `size`, in codes of `bits` bits (8 or 4), as
+/// `!opt.blockwise` has them.
+struct RematBlocks {
+  int64_t bits, size;
+  bool isSigned;
+  int64_t count;
+};
+
+/// Computes the numbers of codes, which have a row for each block, and scales.
+void remat_rt_dequantize(const RematBlocks *blocks, const uint8_t *codes,
+                         const float *scales, float *numbers);
+/// Computes codes and scales of numbers.
+void remat_rt_quantize(const RematBlocks *blocks, const float *numbers,
+                       uint8_t *codes, float *scales);
+
 } // extern "C"
 
 #endif // REMAT_RUNTIME_STEP_H
