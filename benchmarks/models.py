@@ -397,8 +397,8 @@ def running(p, old, new):
                      scalar_body(f"mulf a0 {keep}\nmulf a1 {take}\naddf b0 b1"))
 
 
-def mlir(workload, dims, precision="f32"):
-    """With bf16, parameters are f32, and the model takes them rounded."""
+def mlir(workload, dims, precision="f32", parameters="f32"):
+    """With bf16, the model takes `parameters` of f32 rounded, or as they are if they are of bf16."""
     p = Printer(precision)
     p.collapse_ids = lambda v: p.op(f"tensor.collapse_shape {v} [[0, 1]] : {v.type} into {{type}}",
                                     (v.shape[0] * v.shape[1],), "i32")
@@ -406,7 +406,7 @@ def mlir(workload, dims, precision="f32"):
     batch = workloads.batch(workload, dims)
     arguments, weights, olds, data = [], {}, {}, []
     for name, initial in workloads.initials(workload, dims).items():
-        weights[name] = Value(f"%p{len(weights)}", initial.shape)
+        weights[name] = Value(f"%p{len(weights)}", initial.shape, parameters)
         start = f"normal({initial.deviation})" if initial.deviation else f"constant({initial.mean})"
         arguments.append(f"{weights[name]}: {weights[name].type} {{opt.param = \"{name}\", opt.init = \"{start}\"}}")
     weights = {name: p.narrow(value) for name, value in weights.items()}

@@ -22,6 +22,10 @@ OPTIMIZERS = {
     "lion": (remat.Lion(0.003, weight_decay=0.1), "#opt.lion<lr = 0.003, weight_decay = 0.1>"),
     "lamb": (remat.LAMB(0.01), "#opt.lamb<lr = 0.01>"),
     "adafactor": (remat.Adafactor(), "#opt.adafactor<lr = 0.01>"),
+    "apollo": (remat.APOLLO(0.01, rank=2), "#opt.apollo<lr = 0.01, rank = 2>"),
+    "adam_mini": (remat.AdamMini(0.01), "#opt.adam_mini<lr = 0.01>"),
+    "muon": (remat.Muon(groups=[remat.Group("*.bias", rule=remat.AdamW(0.01))]),
+             '#opt.muon<> {groups = [#opt.group<"*.bias", rule = #opt.adamw<lr = 0.01>>]}'),
 }
 
 

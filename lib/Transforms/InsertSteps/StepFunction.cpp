@@ -130,9 +130,9 @@ findGradients(func::FuncOp joint) {
   return gradients;
 }
 
-/// The key of the random bits with which a parameter is rounded: a function of
-/// its name, so that those of the others stay the same when one is added.
-static int64_t getRoundingKey(int64_t seed, StringRef name) {
+/// The key of the random bits of a parameter's updates: a function of its name,
+/// so that those of the others stay the same when one is added.
+static int64_t getKey(int64_t seed, StringRef name) {
   // Of the generator that starts from the name, number `seed`.
   return static_cast<int64_t>(
       ::remat::mix(::remat::hash(name) +
@@ -182,8 +182,8 @@ findTrained(TrainStepOp train, func::FuncOp joint,
       return failure();
     TrainedParameter &trained = step.trained.emplace_back(TrainedParameter{
         name, i, {}, terminator->getOperand(gradient->second), {}});
-    if (opt::getRoundingOf(rule, type) == opt::Rounding::Stochastic)
-      trained.key = getRoundingKey(train.getSeed(), name);
+    if (opt::needsKey(rule, type))
+      trained.key = getKey(train.getSeed(), name);
   }
   return success();
 }

@@ -21,7 +21,7 @@ struct TrainedParameter {
   unsigned argument;
   SmallVector<unsigned> states;
   Value gradient;
-  /// Of the random bits that round it, if it is rounded so.
+  /// Of the random bits of its updates, if they need some.
   std::optional<int64_t> key;
 };
 

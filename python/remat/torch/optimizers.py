@@ -85,7 +85,7 @@ def convert(optimizer: Any, names: dict[int, Collection[str]]) -> tuple[Optimize
     kind = type(optimizer).__name__
     if type(optimizer).__module__.partition(".")[0] != "torch":
         raise TypeError(f"{type(optimizer).__module__}.{kind} is no optimizer of torch.optim; beside those there are remat.SGD, Adam, "
-                        "AdamW, Lion, LAMB, Adafactor and Custom")
+                        "AdamW, Lion, LAMB, Adafactor, APOLLO, AdamMini, Muon and Custom")
     if optimizer.state and any(state for state in optimizer.state.values() if _has_moved(state)):
         raise ValueError("the optimizer has made steps already: take a fresh one, and load its states with "
                          "step.load_state_dict(..., strict=False)")

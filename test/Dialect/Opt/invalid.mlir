@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{expects an update rule, but got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.lamb<...>, #opt.adafactor<...>, #opt.custom<...>}}
+// expected-error @+1 {{expects an update rule, but got "adamw"; rules are #opt.sgd<...>, #opt.adam<...>, #opt.adamw<...>, #opt.lion<...>, #opt.lamb<...>, #opt.adafactor<...>, #opt.apollo<...>, #opt.muon<...>, #opt.adam_mini<...>, #opt.custom<...>}}
 opt.optimizer @o = "adamw"
 
 // -----
@@ -305,7 +305,7 @@ func.func @blocks_of_another_size(%w: tensor<4096xf32>, %m: tensor<16x128xi8>, %
 
 opt.optimizer @o = #opt.sgd<lr = 0.1, rounding = stochastic>
 func.func @no_key(%w: tensor<4xbf16>, %t: i64) {
-  // expected-error @+1 {{rounds 'w' stochastically, and needs a 'key'}}
+  // expected-error @+1 {{draws random numbers for 'w', and needs a 'key'}}
   %0 = opt.eager_step @o(%w, %w) step %t {parameter = "w"} : tensor<4xbf16>, tensor<4xbf16>
   return
 }
@@ -364,4 +364,60 @@ func.func @starts_from_ones(%w: tensor<64xf32>, %m: tensor<4x16xi8>, %ms: tensor
 opt.optimizer @o = #opt.custom<@rule, states = 1>
 func.func @rule(%w: tensor<?xf32>, %g: tensor<?xf32>, %m: tensor<?xf32> {opt.stored = bf16}, %t: i64, %lr: f32) -> (tensor<?xf32>, tensor<?xf32>) {
   return %w, %m : tensor<?xf32>, tensor<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'rank' of #opt.apollo must be }}
+opt.optimizer @o = #opt.apollo<lr = 0.1, rank = 0>
+
+// -----
+
+// expected-error @+1 {{'states' of #opt.apollo must be one of f32, bf16, but got "int8"}}
+opt.optimizer @o = #opt.apollo<lr = 0.1, states = int8>
+
+// -----
+
+opt.optimizer @o = #opt.apollo<lr = 0.1, rank = 2>
+func.func @apollo_without_key(%w: tensor<4x8xf32>, %m: tensor<2x8xf32>, %norm: tensor<f32>, %t: i64) {
+  // expected-error @+1 {{draws random numbers for 'w', and needs a 'key'}}
+  %0:4 = opt.eager_step @o(%w, %w, %m, %m, %norm) step %t {parameter = "w"}
+      : tensor<4x8xf32>, tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.apollo<lr = 0.1, rank = 2>
+func.func @apollo_of_unknown_size(%w: tensor<?x8xf32>, %t: i64) {
+  // expected-error @+1 {{#opt.apollo needs to know the sizes of a parameter, but got 'tensor<?x8xf32>'; give it a group with another rule}}
+  %0:3 = opt.eager_step @o(%w, %w, %w, %w) step %t {parameter = "w"} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.muon<>
+func.func @muon_of_vector(%w: tensor<8xf32>, %t: i64) {
+  // expected-error @+1 {{#opt.muon updates matrices, but got 'tensor<8xf32>'; give it a group with another rule, such as 'rule = #opt.adamw<lr = 3.0e-4>'}}
+  %0:2 = opt.eager_step @o(%w, %w, %w) step %t : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.adam_mini<lr = 0.1, blocks = 3>
+func.func @blocks_that_do_not_divide(%w: tensor<8x2xf32>, %v: tensor<3xf32>, %t: i64) {
+  // expected-error @+1 {{the 3 blocks of #opt.adam_mini do not divide the 8 indices of dimension 0 of 'tensor<8x2xf32>'; give it a group with other 'blocks'}}
+  %0:3 = opt.eager_step @o(%w, %w, %w, %v) step %t : tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+opt.optimizer @o = #opt.adam_mini<lr = 0.1, dim = 2>
+func.func @no_such_dimension(%w: tensor<8x2xf32>, %v: tensor<8xf32>, %t: i64) {
+  // expected-error @+1 {{'dim' of #opt.adam_mini is 2, but 'tensor<8x2xf32>' has 2 dimensions}}
+  %0:3 = opt.eager_step @o(%w, %w, %w, %v) step %t : tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xf32>, tensor<8xf32>
+  return
 }

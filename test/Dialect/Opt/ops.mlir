@@ -22,6 +22,10 @@ opt.optimizer @custom = #opt.custom<@signum, states = 1, lr = #opt.step_decay<in
 opt.optimizer @torch = #opt.sgd<lr = 0.1, momentum = 1.0, dampening = 1.0> {clip_value = 0.0, clip_norm = 0.0}
 // CHECK: opt.optimizer @lamb = #opt.lamb<lr = 1.000000e-01> {groups = [#opt.group<"norm", rule = #opt.adafactor<weight_decay = 1.000000e-01>>]}
 opt.optimizer @lamb = #opt.lamb<lr = 0.1> {groups = [#opt.group<"norm", rule = #opt.adafactor<weight_decay = 0.1>>]}
+// CHECK: opt.optimizer @apollo = #opt.apollo<lr = 1.000000e-02, rank = 1, scale = 1.280000e+02, scaling = tensor, states = bf16, rounding = stochastic>
+opt.optimizer @apollo = #opt.apollo<lr = 0.01, rank = 1, scale = 128, scaling = tensor, rounding = stochastic, states = bf16>
+// CHECK: opt.optimizer @muon = #opt.muon<> {groups = [#opt.group<"embed", rule = #opt.adam_mini<lr = 1.000000e-01, dim = -1, blocks = 4>>]}
+opt.optimizer @muon = #opt.muon<lr = 1.0e-3> {groups = [#opt.group<"embed", rule = #opt.adam_mini<lr = 0.1, dim = -1, blocks = 4>>]}
 // How states are stored and parameters are rounded.
 // CHECK: opt.optimizer @int8 = #opt.adamw<lr = 1.000000e-01, states = int8> {groups = [#opt.group<"norm", states = f32>, #opt.group<"head", rounding = kahan, states = bf16>]}
 opt.optimizer @int8 = #opt.adamw<lr = 0.1, states = "int8", rounding = nearest>

@@ -21,7 +21,10 @@ from mlir_text import Printer, Value, scalar_body, tensor, typed  # noqa: E402
 OPTIMIZERS = ["#opt.sgd<lr = 0.05, momentum = 0.9>", "#opt.adamw<lr = 0.01, weight_decay = 0.01>",
               "#opt.adam<lr = #opt.linear_warmup_cosine<peak = 0.02, warmup = 2, total = 9, floor = 0.0>>",
               "#opt.lion<lr = 0.003>", "#opt.sgd<lr = 0.05, nesterov = true, momentum = 0.8>",
-              "#opt.adamw<lr = 0.01, eps = 0.001, states = bf16>", "#opt.custom<@quantized, states = 2, lr = 0.05>"]
+              "#opt.adamw<lr = 0.01, eps = 0.001, states = bf16>", "#opt.custom<@quantized, states = 2, lr = 0.05>",
+              "#opt.apollo<lr = 0.02, rank = 2, refresh = 2, eps = 0.001>",
+              "#opt.apollo<lr = 0.02, rank = 1, scale = 4, scaling = tensor, refresh = 2, eps = 0.001>",
+              "#opt.adam_mini<lr = 0.01, eps = 0.001>"]
 # Parameters are small here: a rule of the module's own has blocks of few elements, so that many are a part only.
 QUANTIZED = """
 func.func private @quantized(%w: f32, %g: f32, %m: f32 {opt.state = "m", opt.stored = !opt.blockwise<intBITS, 24>},

@@ -250,9 +250,9 @@ EagerStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (failed(
           verifyRuleFor(rule, [&]() { return emitOpError(); }, param, *this)))
     return failure();
-  if (getRoundingOf(rule, param) == Rounding::Stochastic && !getKey())
-    return emitOpError() << "rounds '" << getParameter()
-                         << "' stochastically, and needs a 'key'";
+  if (needsKey(rule, param) && !getKey())
+    return emitOpError() << "draws random numbers for '" << getParameter()
+                         << "', and needs a 'key'";
   SmallVector<RuleState> states = getStoredStates(rule, param, *this);
   if (states.size() != getStates().size())
     return emitOpError() << getOptimizerAttr() << " keeps " << states.size()

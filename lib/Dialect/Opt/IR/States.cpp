@@ -112,6 +112,11 @@ Rounding mlir::opt::getRoundingOf(UpdateRuleAttrInterface rule,
              : Rounding::Nearest;
 }
 
+bool mlir::opt::needsKey(UpdateRuleAttrInterface rule, RankedTensorType param) {
+  return getRoundingOf(rule, param) == Rounding::Stochastic ||
+         rule.drawsNumbers(param);
+}
+
 SmallVector<RuleState> mlir::opt::getStoredStates(UpdateRuleAttrInterface rule,
                                                   RankedTensorType param,
                                                   Operation *user) {

@@ -205,18 +205,41 @@ static std::pair<Value, Value> emitHalves(Formula &f, Value number) {
           narrow(arith::ShRUIOp::create(b, f.loc, number, width))};
 }
 
+/// The first word (i32) of Philox for a counter of four words and a key (i64).
+static Value emitPhilox(Formula &f, ArrayRef<Value> counter, Value key) {
+  SmallVector<Value> operands(counter);
+  auto [key0, key1] = emitHalves(f, key);
+  llvm::append_values(operands, key0, key1);
+  // By name: the dialect of this operation is built on this one.
+  OperationState philox(f.loc, "remat.philox", operands,
+                        SmallVector<Type>(4, f.builder.getI32Type()));
+  return f.builder.create(philox)->getResult(0);
+}
+
+Value mlir::opt::emitSign(Formula &f, Type type, Value key, Value epoch,
+                          Value i, Value j) {
+  OpBuilder &b = f.builder;
+  // Other bits than those that round the parameter have this key.
+  constexpr int64_t kSigns = 0x7369676e;
+  key = arith::XOrIOp::create(
+      b, f.loc, key, arith::ConstantIntOp::create(b, f.loc, kSigns, 64));
+  auto [epoch0, epoch1] = emitHalves(f, epoch);
+  Value word = emitPhilox(
+      f, {emitHalves(f, i).first, emitHalves(f, j).first, epoch0, epoch1}, key);
+  Value isNegative =
+      arith::CmpIOp::create(b, f.loc, arith::CmpIPredicate::slt, word,
+                            arith::ConstantIntOp::create(b, f.loc, 0, 32));
+  return arith::SelectOp::create(b, f.loc, isNegative, f.number(-1, type),
+                                 f.number(1, type));
+}
+
 Value mlir::opt::emitRoundStochastically(Formula &f, Value value, Value key,
                                          Value step, Value element) {
   Emitter e{f};
   OpBuilder &b = f.builder;
-  auto [key0, key1] = emitHalves(f, key);
   auto [step0, step1] = emitHalves(f, step);
   auto [element0, element1] = emitHalves(f, element);
-  // By name: the dialect of this operation is built on this one.
-  OperationState philox(f.loc, "remat.philox",
-                        {element0, element1, step0, step1, key0, key1},
-                        SmallVector<Type>(4, e.i32));
-  Value word = b.create(philox)->getResult(0);
+  Value word = emitPhilox(f, {element0, element1, step0, step1}, key);
   Value low = arith::AndIOp::create(b, f.loc, word, e.integer(0xffff, e.i32));
   Value bits = arith::BitcastOp::create(b, f.loc, e.i32, value);
   bits = arith::AddIOp::create(b, f.loc, bits, low);

@@ -30,6 +30,10 @@ Value emitInsertCode(Formula &f, BlockwiseType type, Value byte, Value code,
 Value emitRoundStochastically(Formula &f, Value value, Value key, Value step,
                               Value element);
 
+/// 1 or -1 of type `type`, with the bits of Philox for a key, an epoch and two
+/// indices (all i64).
+Value emitSign(Formula &f, Type type, Value key, Value epoch, Value i, Value j);
+
 } // namespace mlir::opt
 
 #endif // REMAT_LIB_DIALECT_OPT_IR_STORAGE_H

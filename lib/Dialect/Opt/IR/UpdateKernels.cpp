@@ -143,8 +143,8 @@ static Value putSlice(OpBuilder &builder, Location loc, Value part,
 
 /// `tensor` in another shape of as many elements, one of which has at most one
 /// dimension.
-static Value reshape(OpBuilder &builder, Location loc, Value tensor,
-                     ArrayRef<int64_t> shape) {
+static Value reshapeTensor(OpBuilder &builder, Location loc, Value tensor,
+                           ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (type.getShape() == shape)
     return tensor;
@@ -165,11 +165,12 @@ Value View::take(OpBuilder &builder, Location loc, Value tensor) const {
     return tensor;
   int64_t start = firstBlock * blockSize + column;
   if (numBlocks == 1)
-    return reshape(builder, loc, takeSlice(builder, loc, tensor, start, width),
-                   {1, width});
+    return reshapeTensor(builder, loc,
+                         takeSlice(builder, loc, tensor, start, width),
+                         {1, width});
   Value blocks = takeSlice(builder, loc, tensor, firstBlock * blockSize,
                            numBlocks * blockSize);
-  blocks = reshape(builder, loc, blocks, {numBlocks, blockSize});
+  blocks = reshapeTensor(builder, loc, blocks, {numBlocks, blockSize});
   return takeSlice(builder, loc, blocks, {0, column}, {numBlocks, width});
 }
 
@@ -179,16 +180,16 @@ Value View::put(OpBuilder &builder, Location loc, Value part,
     return part;
   int64_t start = firstBlock * blockSize + column;
   if (numBlocks == 1)
-    return putSlice(builder, loc, reshape(builder, loc, part, width), tensor,
-                    start);
+    return putSlice(builder, loc, reshapeTensor(builder, loc, part, width),
+                    tensor, start);
   View blocks = *this;
   blocks.column = 0;
   blocks.width = blockSize;
   part = putSlice(builder, loc, part, blocks.take(builder, loc, tensor),
                   {0, column});
   return putSlice(builder, loc,
-                  reshape(builder, loc, part, numBlocks * blockSize), tensor,
-                  firstBlock * blockSize);
+                  reshapeTensor(builder, loc, part, numBlocks * blockSize),
+                  tensor, firstBlock * blockSize);
 }
 
 SmallVector<int64_t> View::getBlockSizes(Value tensor) const {
@@ -542,7 +543,7 @@ static void flatten(OpBuilder &builder, Location loc, Operand &operand) {
   for (Value &part : operand.parts)
     if (auto tensor = dyn_cast<RankedTensorType>(part.getType());
         tensor && operand.isWhole())
-      part = reshape(builder, loc, part, tensor.getNumElements());
+      part = reshapeTensor(builder, loc, part, tensor.getNumElements());
 }
 
 /// Returns the new values as the rule knows them, one each.
@@ -554,7 +555,7 @@ SmallVector<Value> MapEmitter::join() {
     else if (!init.getBlocks())
       for (Value &part : init.parts)
         if (isa<RankedTensorType>(part.getType()))
-          part = reshape(builder, loc, part, tensor.getShape());
+          part = reshapeTensor(builder, loc, part, tensor.getShape());
     if (init.parts.size() == 1)
       return init.parts[0];
     return joinStored(builder, loc, tensor, init.parts);
@@ -586,7 +587,7 @@ SmallVector<Value> UpdateKernels::map(ArrayRef<KernelInput> inputs,
       // A parameter of one element has no dimension, but is no number.
       for (Value &part : init.parts)
         if (isa<RankedTensorType>(part.getType()))
-          part = reshape(builder, loc, part, whole.getNumElements());
+          part = reshapeTensor(builder, loc, part, whole.getNumElements());
       continue;
     }
     findsScales = true;
@@ -659,6 +660,73 @@ Value UpdateKernels::sum(ArrayRef<KernelInput> inputs, Term term,
   if (!kept.empty())
     return sums;
   return tensor::ExtractOp::create(builder, loc, sums, ValueRange{});
+}
+
+Value UpdateKernels::drawSigns(int64_t rows, int64_t columns, double magnitude,
+                               Value key, Value epoch) {
+  int64_t shape[] = {rows, columns};
+  Value init = tensor::EmptyOp::create(builder, loc, shape, type);
+  View view{llvm::to_vector(shape)};
+  Kernel kernel(builder, loc, view, type);
+  Kernel::Number keyNumber = kernel.read(Operand(key)),
+                 epochNumber = kernel.read(Operand(epoch));
+  (void)kernel.addOutput(init, builder.getMultiDimIdentityMap(2));
+  return kernel
+      .create(getIterators(2, utils::IteratorType::parallel),
+              [&](Formula &f) {
+                auto getIndex = [&](int64_t loop) -> Value {
+                  return arith::IndexCastOp::create(
+                      builder, loc, builder.getI64Type(),
+                      linalg::IndexOp::create(builder, loc, loop));
+                };
+                Value sign =
+                    emitSign(f, type, kernel.get(keyNumber),
+                             kernel.get(epochNumber), getIndex(0), getIndex(1));
+                return SmallVector<Value>{f.mul(magnitude, sign)};
+              })
+      .getResult(0);
+}
+
+Value UpdateKernels::multiply(Value a, Value b, bool transposesA,
+                              bool transposesB) {
+  a = convert(a);
+  b = convert(b);
+  AffineExpr i, j, k;
+  bindDims(builder.getContext(), i, j, k);
+  auto getMap = [&](AffineExpr row, AffineExpr column) {
+    return AffineMap::get(3, 0, {row, column}, builder.getContext());
+  };
+  AffineMap maps[] = {transposesA ? getMap(k, i) : getMap(i, k),
+                      transposesB ? getMap(j, k) : getMap(k, j), getMap(i, j)};
+  int64_t shape[] = {getShape(a)[transposesA], getShape(b)[!transposesB]};
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type);
+  Value zero = Formula{builder, loc}.number(0, type);
+  Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  SmallVector<utils::IteratorType> iterators =
+      getIterators(3, utils::IteratorType::parallel);
+  iterators.back() = utils::IteratorType::reduction;
+  auto emitBody = [](OpBuilder &builder, Location loc, ValueRange arguments) {
+    Formula f{builder, loc};
+    Value sum = f.add(arguments[2], f.mul(arguments[0], arguments[1]));
+    linalg::YieldOp::create(builder, loc, sum);
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(),
+                                   ValueRange{a, b}, init, maps, iterators,
+                                   emitBody)
+      .getResult(0);
+}
+
+Value UpdateKernels::convert(Value tensor) {
+  if (getElementTypeOrSelf(tensor.getType()) == type)
+    return tensor;
+  Value init = tensor::EmptyOp::create(builder, loc, getShape(tensor), type);
+  return map({tensor}, init,
+             [](Formula &, ValueRange in) { return SmallVector<Value>{in[0]}; })
+      .front();
+}
+
+Value UpdateKernels::reshape(Value tensor, ArrayRef<int64_t> shape) {
+  return reshapeTensor(builder, loc, tensor, shape);
 }
 
 Value UpdateKernels::count(Value tensor,

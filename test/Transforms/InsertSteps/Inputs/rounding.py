@@ -5,38 +5,17 @@
     rounding.py check
 
 The loss is the sum of the products of all parameters with arrays of the data file: these arrays are the gradients. Random bits are
-those of Philox 4x32-10 (Salmon et al., 2011), computed here once more, for the element and the step as the counter, and the seed
+those of Philox 4x32-10 (Salmon et al., 2011), computed in keys.py once more, for the element and the step as the counter, and the seed
 and the parameter's name as the key."""
 
 import sys
 
 import numpy as np
 
+from keys import key_of, philox
+
 STEPS, SEED = 40, 5
 F = np.float32
-M64 = 2**64 - 1
-
-
-def philox(counter, key):
-    """The first word for arrays of counters of four words."""
-    c, k = [np.asarray(word, "u8") for word in counter], list(key)
-    for _ in range(10):
-        p0, p1 = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
-        c = [(p1 >> 32) ^ c[1] ^ k[0], p1 & 0xffffffff, (p0 >> 32) ^ c[3] ^ k[1], p0 & 0xffffffff]
-        k = [(k[0] + 0x9E3779B9) & 0xffffffff, (k[1] + 0xBB67AE85) & 0xffffffff]
-    return c[0].astype("u4")
-
-
-def key_of(name):
-    """FNV-1a of the name, then SplitMix64's finalizer."""
-    h = 0xcbf29ce484222325
-    for byte in name.encode():
-        h = (h ^ byte) * 0x100000001b3 & M64
-    x = (h + (SEED + 1) * 0x9e3779b97f4a7c15) & M64
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9 & M64
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb & M64
-    x ^= x >> 31
-    return x & 0xffffffff, x >> 32
 
 
 def nearest(x):
@@ -59,7 +38,7 @@ class Nearest:
 
 class Stochastic(Nearest):
     def __init__(self, name, w):
-        self.w, self.key = w, key_of(name)
+        self.w, self.key = w, key_of(name, SEED)
 
     def set(self, x, t):
         element = np.arange(x.size).reshape(x.shape)

@@ -67,9 +67,13 @@ struct Moment {
 /// The hyperparameter that says in which type moments are stored, and the one
 /// that says how parameters are rounded.
 inline constexpr StringRef kStateKinds[] = {"f32", "bf16", "int8", "int4"};
+inline constexpr StringRef kFloatStateKinds[] = {"f32", "bf16"};
 inline constexpr StringRef kRoundings[] = {"nearest", "stochastic", "kahan"};
 inline constexpr Hyperparameter kStates = {
     "states", Hyperparameter::Kind::Choice, 0, 0, 0, kStateKinds};
+/// For rules whose kernels read what is smaller than their states.
+inline constexpr Hyperparameter kFloatStates = {
+    "states", Hyperparameter::Kind::Choice, 0, 0, 0, kFloatStateKinds};
 inline constexpr Hyperparameter kRounding = {
     "rounding", Hyperparameter::Kind::Choice, 0, 0, 0, kRoundings};
 
@@ -89,6 +93,10 @@ SmallVector<RuleState> getStoredStates(UpdateRuleAttrInterface rule,
 
 /// How `rule` rounds a parameter of type `param`.
 Rounding getRoundingOf(UpdateRuleAttrInterface rule, RankedTensorType param);
+
+/// Returns true if steps of `rule` on a parameter of type `param` need a key:
+/// they draw random numbers, or round by them.
+bool needsKey(UpdateRuleAttrInterface rule, RankedTensorType param);
 
 /// Fails with a diagnostic where the rule cannot update a parameter of type
 /// `param`, or store its states.

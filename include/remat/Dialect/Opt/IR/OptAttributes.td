@@ -42,6 +42,11 @@ def Opt_UpdateRuleAttrInterface : AttrInterface<"UpdateRuleAttrInterface"> {
       /*methodBody=*/"", /*defaultImplementation=*/
       "return ::mlir::opt::Rounding::Nearest;">,
     InterfaceMethod<[{
+        Returns true if the update of a parameter of type `param` draws random
+        numbers: its `opt.eager_step` has a `key` for them.
+      }], "bool", "drawsNumbers", (ins "::mlir::RankedTensorType":$param),
+      /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{
         Fails with a diagnostic where the rule cannot update a parameter of type
         `param`.
       }], "::llvm::LogicalResult", "verifyParameter",
@@ -290,6 +295,77 @@ def Opt_Adafactor : Opt_Rule<Opt_Dialect, "Adafactor", "adafactor",
 
     Example: `#opt.adafactor<lr = 0.01>`. States: `row` and `col`, which together
     are as large as one row and one column; for vectors `v`, of their size.
+  }];
+}
+
+def Opt_APOLLO : Opt_Rule<Opt_Dialect, "APOLLO", "apollo",
+    "APOLLO: moments of a random projection of the gradient (Zhu et al., 2024)",
+    ["verifyParameter", "drawsNumbers", "emitScalars", "isElementwise",
+     "emitTensorUpdate"]> {
+  let description = [{
+    `apollo_torch.APOLLOAdamW`. Adam's moments are those of a projection R of the
+    gradient G to `rank` rows (columns, if G has at least as many rows as
+    columns), and say only by how much each column (row) of G is scaled. With t
+    counting from 1, and norms over the rows (columns) of R:
+
+        R = P G                             (or G P)
+        m = m + (1 - b1) * (R - m)
+        v = b2 * v + (1 - b2) * R * R
+        s = norm(m / (sqrt(v) + eps)) / (norm(R) + 1e-8)
+        limit = max(norm(s G) / (norm + 1e-8), growth) / growth
+        norm = norm(s G) / limit            (first: limit = 1)
+        p = p - lr * sqrt(1 - b2^t) / (1 - b1^t) * sqrt(scale) / limit * s G
+        p = p * (1 - lr * weight_decay)
+
+    `scaling = tensor` has one norm, and one s, for all of G: APOLLO-Mini is
+    `rank = 1, scale = 128, scaling = tensor`. The elements of P are 1 or -1 over
+    the root of `rank` (Achlioptas, 2003; APOLLO's are normal), drawn by counter
+    for each parameter and every `refresh` steps. P is drawn in each step and
+    never kept. Where `rank` is the smaller side of G at least, R is G. What is
+    no matrix has m and v of its own shape, and is updated by
+    m / (sqrt(v) + eps), as AdamW's parameters are.
+
+    Example: `#opt.apollo<lr = 1.0e-2, rank = 256>`. States: `m`, `v`, and for
+    matrices `norm`, a number.
+  }];
+}
+
+def Opt_Muon : Opt_Rule<Opt_Dialect, "Muon", "muon",
+    "Muon: an orthogonalized momentum (Jordan et al., 2024)",
+    ["verifyParameter", "emitScalars", "isElementwise", "emitTensorUpdate"]> {
+  let description = [{
+    `torch.optim.Muon`, in the type that rules compute in (there: bf16). It is
+    for matrices; others need a group with another rule.
+
+        b = b + (1 - momentum) * (g - b)
+        X = nesterov ? g + momentum * (b - g) : b
+        X = X / max(norm(X), eps)
+        X = a1 * X + (a2 * A + a3 * A * A) * X,  A = X * X^T    (`steps` times)
+        p = p * (1 - lr * weight_decay) - lr * ratio * X
+
+    with (a1, a2, a3) = (3.4445, -4.775, 2.0315), and A = X^T * X to the right of X if it
+    has more rows than columns. `ratio` is the root of max(1, rows / columns),
+    or with `adjust = match_rms_adamw` 0.2 times the root of the larger one.
+
+    Example: `#opt.muon<lr = 1.0e-3>` with
+    `groups = [#opt.group<"embed*", rule = #opt.adamw<lr = 3.0e-4>>]`. State:
+    `momentum`.
+  }];
+}
+
+def Opt_AdamMini : Opt_Rule<Opt_Dialect, "AdamMini", "adam_mini",
+    "Adam-mini: a second moment for each block (Zhang et al., 2024)",
+    ["verifyParameter", "emitScalars", "isElementwise", "emitTensorUpdate"]> {
+  let description = [{
+    `#opt.adamw` with the mean of g * g over a block in the place of g * g. The
+    blocks of a parameter are the indices of its dimension `dim`, that of its
+    outputs (0 in PyTorch, -1 in JAX), or, with `blocks`, as many equal ranges of
+    them: the heads of a query's or key's projection. Vectors have moments of
+    their own shape.
+
+    Example: `#opt.adam_mini<lr = 1.0e-3>` with
+    `groups = [#opt.group<"*.query", blocks = 12>]`. States: `m`, and `v` of one
+    number for each block.
   }];
 }
 

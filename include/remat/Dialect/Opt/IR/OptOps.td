@@ -52,7 +52,7 @@ def Opt_EagerStepOp : Opt_Op<"eager_step", [
     Takes a parameter, its gradient and its states, and returns the new
     parameter and states. `step` counts from 0. The gradient is multiplied by
     `scale` first, if there is one. `key` is the key of the random bits of a rule
-    that rounds stochastically. A state that is quantized is two operands, codes
+    that rounds stochastically or draws numbers. A state that is quantized is two operands, codes
     and scales (`!opt.blockwise`). `parameter` is the name that parameter groups
     look at. Placed right after the gradient's last contribution, it ends the
     gradient's live range there; `opt-lower-steps` makes it an in-place kernel.
