@@ -61,6 +61,10 @@ for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers",
 if glob.glob(os.path.join(config.remat_build, "python", "remat", "_native*.so")):
     config.available_features.add("python-package")
 
+# Steps can be exported: clang++ was there to compile the core of the runtime.
+if glob.glob(os.path.join(config.remat_build, "lib", "remat_core-*.bc")):
+    config.available_features.add("remat-core")
+
 # Folders can be made the root of a process.
 if os.system("unshare --map-root-user --mount sh -c 'mount --rbind /proc /proc' > /dev/null 2>&1") == 0:
     config.available_features.add("unshare")

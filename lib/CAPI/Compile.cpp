@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only place that puts the parts of remat-train together with a host
-// program's wishes. What the arguments are is read between the two halves of
-// the pipeline: the second one takes their attributes away.
+// program's wishes.
 //===----------------------------------------------------------------------===//
+
+#include "Compile.h"
 
 #include "Cache.h"
 #include "InitialValues.h"
-#include "Model.h"
 #include "Step.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Pipelines/Train.h"
 #include "remat/Plan/Budget.h"
 #include "remat/Transforms/Annotate/Annotate.h"
-#include "remat/Transforms/TrainProgram/TrainDescription.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
 
 #include "mlir/CAPI/Support.h"
@@ -52,9 +50,8 @@ static LogicalResult openTarget(Model &model, const TrainOptions &options,
   return success();
 }
 
-/// Collects what the step of the module and its evaluation take and return.
-static LogicalResult describe(Model &model, TrainStepOp train,
-                              TrainDescription &description) {
+LogicalResult mlir::remat::describe(Model &model, TrainStepOp train,
+                                    TrainDescription &description) {
   auto function = model.getModule().lookupSymbol<func::FuncOp>(train.getStep());
   if (!function || function.isExternal())
     return train.emitOpError()
@@ -87,13 +84,18 @@ static LogicalResult allocate(Model &model, Step *statesOf, Step &step) {
   return success();
 }
 
-/// Runs the first half of the pipeline, after which all memory is known, and
-/// prints the report of it.
-static LogicalResult pack(Model &model, TrainOptions &options,
-                          raw_ostream &report) {
+LogicalResult mlir::remat::pack(Model &model, TrainOptions &options,
+                                raw_ostream &report) {
   options.reportStream = &report;
   return model.run([&](OpPassManager &pm) {
     buildPackedPipeline(pm, options);
+    return success();
+  });
+}
+
+LogicalResult mlir::remat::lower(Model &model, TrainOptions &options) {
+  return model.run([&](OpPassManager &pm) {
+    buildProgramPipeline(pm, options, /*asFunction=*/true);
     return success();
   });
 }
@@ -113,10 +115,7 @@ static LogicalResult compile(Model &model, const RematStepOptions &request,
   llvm::raw_string_ostream report(step.memoryReport);
   if (failed(pack(model, options, report)) ||
       failed(allocate(model, getStatesOf(request), step)) ||
-      failed(model.run([&](OpPassManager &pm) {
-        buildProgramPipeline(pm, options, /*asFunction=*/true);
-        return success();
-      })))
+      failed(lower(model, options)))
     return failure();
   auto code = compileToObject(model.getModule(), request.optimizationLevel,
                               step.device ? step.device->getLibrary() : nullptr,

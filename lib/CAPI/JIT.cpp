@@ -107,10 +107,8 @@ static LogicalResult checkSymbols(ModuleOp module, const Libraries &libraries) {
 // To an object file
 //===----------------------------------------------------------------------===//
 
-/// Runs the passes that `mlir-runner` runs (`makeOptimizingTransformer`, which
-/// takes no instrumentation), as long as `progress` goes on.
-static void optimize(llvm::Module &code, llvm::TargetMachine &machine,
-                     int level, Progress &progress) {
+void mlir::remat::optimize(llvm::Module &code, llvm::TargetMachine &machine,
+                           int level, Progress &progress) {
   const llvm::OptimizationLevel levels[] = {
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
       llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};

@@ -19,6 +19,8 @@
 
 namespace llvm {
 class MemoryBuffer;
+class Module;
+class TargetMachine;
 namespace orc {
 class LLJIT;
 } // namespace orc
@@ -48,6 +50,11 @@ struct CompiledCode {
 
 /// Returns the target of compiled code: this machine's processor and features.
 llvm::Expected<std::string> describeTarget();
+
+/// Runs the passes that `mlir-runner` runs (`makeOptimizingTransformer`, which
+/// takes no instrumentation), as long as `progress` goes on.
+void optimize(llvm::Module &code, llvm::TargetMachine &machine, int level,
+              Progress &progress);
 
 /// Compiles a module in the LLVM dialect for this machine, to the code that
 /// `mlir-runner` makes of it. Fails without an error if `progress` does not go

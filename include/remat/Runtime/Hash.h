@@ -12,9 +12,9 @@
 
 namespace remat {
 
-/// FNV-1a.
-inline uint64_t hash(std::string_view text) {
-  uint64_t result = 0xcbf29ce484222325;
+/// FNV-1a. `result`: the hash of the text before this one.
+inline uint64_t hash(std::string_view text,
+                     uint64_t result = 0xcbf29ce484222325) {
   for (unsigned char c : text)
     result = (result ^ c) * 0x100000001b3;
   return result;

@@ -194,4 +194,23 @@ def ConvertScatterAddToLoops : Pass<"convert-scatter-add-to-loops"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def PassContext : Pass<"remat-pass-context", "::mlir::ModuleOp"> {
+  let summary = "functions get what they share by an argument, not from the process";
+  let description = [{
+    In a program of its own, the runtime finds threads, learning rates and the way back after a failure in
+    variables of the process. A step that is shipped has none: several of them run side by side, in memory
+    that is the caller's. This pass gives every function a pointer as its first argument, the context, and
+    passes it on at each call.
+
+    In: the LLVM dialect, last. Out: the same, in which functions of the runtime (`_mlir_ciface_remat_gemm_f32`,
+    `remat_parallel_for`) are those of its core (`remat_core_gemm_f32`, `remat_core_parallel_for`,
+    lib/Runtime/Core), and the array of learning rates is what `remat_core_learning_rates` returns. There are no
+    variables left: one is an error, as are calls of functions that neither the core nor libm has.
+
+    Example: `llvm.call @_mlir_ciface_remat_gemm_f32(%a, %b, %c, %accumulate)` becomes
+    `llvm.call @remat_core_gemm_f32(%context, %a, %b, %c, %accumulate)`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // REMAT_CONVERSION_CPU_PASSES_TD

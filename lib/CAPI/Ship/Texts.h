@@ -1,0 +1,32 @@
+//===- Texts.h - Sources beside a shipped object ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef REMAT_LIB_CAPI_SHIP_TEXTS_H
+#define REMAT_LIB_CAPI_SHIP_TEXTS_H
+
+#include "Layout.h"
+
+namespace mlir::remat {
+
+/// The header, for C11 and C++. `origin`: the name of the model's file;
+/// `target`: the processor that the object is for.
+std::string printHeader(const ShipLayout &layout, StringRef origin,
+                        StringRef target);
+
+/// How many steps the example and the test's file are of.
+constexpr int64_t kTestSteps = 3;
+
+/// A program that trains on the batch of the test's file, whose tensors are
+/// `test`, and compares losses and the digest with those in it.
+std::string printExample(const ShipLayout &layout, ArrayRef<ShipTensor> test);
+
+/// Names of tensors in the test's file: what data are called after it, the
+/// losses of all steps, and the digest after them.
+constexpr StringLiteral kTestBatch = "batch.", kTestLosses = "losses",
+                        kTestDigest = "digest";
+
+/// Builds the example with `library`.
+std::string printMakefile(const ShipLayout &layout, StringRef library);
+
+} // namespace mlir::remat
+
+#endif // REMAT_LIB_CAPI_SHIP_TEXTS_H
