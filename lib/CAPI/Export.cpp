@@ -18,6 +18,7 @@
 
 #include "mlir/CAPI/Support.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -137,10 +138,26 @@ public:
   }
 
   std::string losses;
+  /// Those that a caller sets.
+  std::vector<double> rates;
 
 private:
+  size_t getNumRates() const {
+    SmallVector<StringRef> names;
+    llvm::SplitString(unwrap(options.learningRates), names);
+    return names.size();
+  }
   LogicalResult takeValues() {
     Step *other = static_cast<Step *>(request.values.ptr);
+    std::optional<RunningStep> running;
+    if (other) {
+      running.emplace(*other->progression);
+      if (StringRef obstacle = running->getObstacle(); !obstacle.empty())
+        return model.emitError() << obstacle;
+      if (other->progression->isDamaged)
+        return model.emitError() << "a step failed while it updated the values "
+                                    "that are to be exported";
+    }
     for (auto [i, argument] : llvm::enumerate(get().description.arguments)) {
       if (!argument.isSaved())
         continue;
@@ -166,9 +183,15 @@ private:
       if (llvm::Error error =
               other->buffers[number]->read(get().buffers[i]->getStart()))
         return model.report(std::move(error));
+      get().buffers[i]->isInitialized = true;
     }
-    if (other)
-      get().progression->number = other->progression->number;
+    if (!other)
+      return success();
+    get().progression->number = other->progression->number;
+    rates.assign(getNumRates(), 0);
+    if (const double *from = other->code->learningRates)
+      std::copy_n(from, rates.size(), rates.begin());
+    llvm::copy(rates, get().code->learningRates);
     return success();
   }
 
@@ -257,6 +280,9 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
                              << trainOptions.target.getValue();
   if (failed(model.load()) || failed(model.addTrainStep()))
     return failure();
+  auto rates = model.exposeLearningRates();
+  if (failed(rates))
+    return failure();
   std::string report;
   llvm::raw_string_ostream os(report);
   if (failed(pack(model, trainOptions, os)))
@@ -271,8 +297,9 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
       })))
     return failure();
   auto description = ::remat::TrainDescription::parse(described.text);
-  ShipLayout layout(description, name, /*numRates=*/0,
+  ShipLayout layout(description, name, std::move(*rates),
                     target.getWorkspaceBytes(model.getModule()));
+  layout.hasSchedules = options.learningRates.length == 0;
   auto object = target.compile(model.getModule(), layout,
                                options.optimizationLevel, model.getProgress());
   if (failed(object) || failed(reference.compile(callback, userData)) ||
@@ -376,7 +403,8 @@ LogicalResult Exporter::writeTest(const ShipLayout &layout) {
     parts.push_back(bytesOf(tensor.data, tensor.type.numBytes()));
   return success(
       succeeded(folder.write(name + "_test.safetensors", parts)) &&
-      succeeded(folder.write("example.c", {printExample(layout, tensors)})));
+      succeeded(folder.write(
+          "example.c", {printExample(layout, tensors, reference.rates)})));
 }
 
 MlirLogicalResult rematExport(const RematStepOptions *options,

@@ -12,6 +12,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Transform/IR/Utils.h"
 #include "mlir/IR/Action.h"
@@ -221,40 +222,135 @@ LogicalResult Model::addEvaluation(OwningOpRef<ModuleOp> evaluated) {
       *module, OwningOpRef<Operation *>(evaluated.release()));
 }
 
-/// Each is a function of the step that returns an element of one array, which
-/// the caller writes to.
+/// The array of learning rates, which the caller writes to.
+void Model::createRatesArray(int64_t count) {
+  auto builder = OpBuilder::atBlockEnd(module->getBody());
+  auto type = MemRefType::get(count, builder.getF64Type());
+  auto zeros = DenseElementsAttr::get(
+      RankedTensorType::get(type.getShape(), type.getElementType()), 0.0);
+  memref::GlobalOp::create(builder, module->getLoc(), kLearningRatesName,
+                           /*sym_visibility=*/StringAttr(), type, zeros,
+                           /*constant=*/false, /*alignment=*/IntegerAttr());
+}
+
+/// A function of the step, which an optimizer may name.
+static void createRateFunction(
+    ModuleOp module, StringRef name,
+    llvm::function_ref<Value(OpBuilder &body, Value step)> emit) {
+  auto builder = OpBuilder::atBlockEnd(module.getBody());
+  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
+  auto function = func::FuncOp::create(builder, module.getLoc(), name,
+                                       builder.getFunctionType(i64, f64));
+  function.setPrivate();
+  OpBuilder body = OpBuilder::atBlockBegin(function.addEntryBlock());
+  Value rate = emit(body, function.getArgument(0));
+  func::ReturnOp::create(body, module.getLoc(), rate);
+}
+
+static Value loadRate(OpBuilder &builder, ModuleOp module, int64_t index) {
+  Location loc = module.getLoc();
+  auto global = module.lookupSymbol<memref::GlobalOp>(kLearningRatesName);
+  Value array = memref::GetGlobalOp::create(builder, loc, global.getType(),
+                                            kLearningRatesName);
+  Value place = arith::ConstantIndexOp::create(builder, loc, index);
+  return memref::LoadOp::create(builder, loc, array, place);
+}
+
+/// Each is a function of the step that returns an element of the array.
 LogicalResult Model::addLearningRates() {
   SmallVector<StringRef> names;
   llvm::SplitString(unwrap(options.learningRates), names);
   if (names.empty())
     return success();
-  auto builder = OpBuilder::atBlockEnd(module->getBody());
-  Location loc = module->getLoc();
-  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
-  auto type = MemRefType::get(names.size(), f64);
-  auto zeros =
-      DenseElementsAttr::get(RankedTensorType::get(type.getShape(), f64), 0.0);
   SmallVector<StringRef> symbols(names);
   symbols.push_back(kLearningRatesName);
   for (StringRef name : symbols)
     if (module->lookupSymbol(name) || llvm::count(symbols, name) != 1)
       return emitError() << "a learning rate needs a name of its own, but @"
                          << name << " is there already";
-  memref::GlobalOp::create(builder, loc, kLearningRatesName,
-                           /*sym_visibility=*/StringAttr(), type, zeros,
-                           /*constant=*/false, /*alignment=*/IntegerAttr());
-  for (auto [index, name] : llvm::enumerate(names)) {
-    auto function = func::FuncOp::create(builder, loc, name,
-                                         builder.getFunctionType(i64, f64));
-    function.setPrivate();
-    OpBuilder body = OpBuilder::atBlockBegin(function.addEntryBlock());
-    Value array =
-        memref::GetGlobalOp::create(body, loc, type, kLearningRatesName);
-    Value place = arith::ConstantIndexOp::create(body, loc, index);
-    Value rate = memref::LoadOp::create(body, loc, array, place);
-    func::ReturnOp::create(body, loc, rate);
-  }
+  createRatesArray(names.size());
+  for (int64_t index = 0, e = names.size(); index < e; ++index)
+    createRateFunction(*module, names[index], [&](OpBuilder &body, Value) {
+      return loadRate(body, *module, index);
+    });
   return success();
+}
+
+FlatSymbolRefAttr Model::exposeLearningRate(Attribute rate, int64_t index) {
+  std::string name = getFreeName(*module, "learning_rate");
+  createRateFunction(*module, name, [&](OpBuilder &body, Value step) -> Value {
+    Location loc = module->getLoc();
+    Value scheduled = opt::emitLearningRate(body, loc, rate, step);
+    Value given = loadRate(body, *module, index);
+    Value isNaN = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNO,
+                                        given, given);
+    return arith::SelectOp::create(body, loc, isNaN, scheduled, given);
+  });
+  return FlatSymbolRefAttr::get(&context, name);
+}
+
+/// Replaces the learning rates of the optimizer and of its groups, which
+/// `visit` gets with a name.
+static void changeLearningRates(
+    opt::OptimizerOp optimizer,
+    llvm::function_ref<Attribute(Attribute rate, StringRef name)> visit) {
+  MLIRContext *context = optimizer.getContext();
+  auto changeRule = [&](Attribute attribute, StringRef name) {
+    auto rule = cast<opt::UpdateRuleAttrInterface>(attribute);
+    if (!rule.getLearningRate())
+      return attribute;
+    NamedAttribute rate(StringAttr::get(context, "lr"),
+                        visit(rule.getLearningRate(), name));
+    return rule.withOverrides([&] { return optimizer.emitOpError(); },
+                              DictionaryAttr::get(context, rate));
+  };
+  optimizer.setRuleAttr(changeRule(optimizer.getRule(), "optimizer"));
+  std::optional<ArrayAttr> groups = optimizer.getGroups();
+  if (!groups)
+    return;
+  SmallVector<Attribute> changed;
+  for (auto group : groups->getAsRange<opt::GroupAttr>()) {
+    NamedAttrList overrides(group.getOverrides());
+    StringRef pattern = group.getPattern().getValue();
+    if (Attribute rule = overrides.get("rule"))
+      overrides.set("rule", changeRule(rule, pattern));
+    if (Attribute rate = overrides.get("lr"))
+      overrides.set("lr", visit(rate, pattern));
+    changed.push_back(opt::GroupAttr::get(context, group.getPattern(),
+                                          group.getFrozen(),
+                                          overrides.getDictionary(context)));
+  }
+  optimizer.setGroupsAttr(ArrayAttr::get(context, changed));
+}
+
+FailureOr<std::vector<std::string>> Model::exposeLearningRates() {
+  std::vector<std::string> names;
+  if (options.learningRates.length) {
+    SmallVector<StringRef> given;
+    llvm::SplitString(unwrap(options.learningRates), given);
+    names.assign(given.begin(), given.end());
+    return names;
+  }
+  auto train = *module->getOps<TrainStepOp>().begin();
+  auto optimizer = SymbolTable::lookupNearestSymbolFrom<opt::OptimizerOp>(
+      train, train.getOptimizerAttr());
+  if (!optimizer)
+    return names;
+  changeLearningRates(optimizer, [&](Attribute rate, StringRef name) {
+    names.push_back(name.str());
+    return rate;
+  });
+  if (names.empty())
+    return names;
+  context.loadDialect<math::MathDialect>();
+  createRatesArray(names.size());
+  int64_t index = 0;
+  changeLearningRates(optimizer, [&](Attribute rate, StringRef) -> Attribute {
+    return exposeLearningRate(rate, index++);
+  });
+  if (failed(verify(*module)))
+    return failure();
+  return names;
 }
 
 LogicalResult Model::addTrainStep() {

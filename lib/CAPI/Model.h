@@ -32,6 +32,10 @@ public:
   LogicalResult load();
   /// Adds a `remat.train_step` unless there is one, and the evaluation.
   LogicalResult addTrainStep();
+  /// Makes each learning rate of the optimizer an element of the array that the
+  /// caller writes to, as those are which the options name; where that is a
+  /// NaN, it is what it was. Returns a name for each.
+  FailureOr<std::vector<std::string>> exposeLearningRates();
   /// Runs what `build` appends, passes of this project; fails, after a
   /// diagnostic, if it does. The module is verified in the end.
   LogicalResult run(llvm::function_ref<LogicalResult(OpPassManager &)> build);
@@ -51,6 +55,8 @@ private:
                     bool verifyEach);
   LogicalResult addEvaluation(OwningOpRef<ModuleOp> evaluated);
   LogicalResult addLearningRates();
+  void createRatesArray(int64_t count);
+  FlatSymbolRefAttr exposeLearningRate(Attribute rate, int64_t index);
   void observe(llvm::function_ref<void()> run, const tracing::Action &action);
   FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name,
                                        StringRef what);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat-c/Dialects.h"
+#include "remat-c/Export.h"
 #include "remat-c/Step.h"
 #include "remat-c/Toolkit.h"
 #include "remat-c/Version.h"
@@ -247,6 +248,40 @@ static nb::tuple compile(const Options &options, const nb::callable &poll,
   if (!rematStepIsNull(step))
     result = nb::cast(new Step(step), nb::rv_policy::take_ownership);
   return nb::make_tuple(result, convert(diagnostics));
+}
+
+/// (whether the files were written, diagnostics). `kind` counts from 0 as
+/// `RematExportKind`, `batch` has the addresses of arrays.
+static nb::tuple exportFiles(const Options &options, const nb::callable &poll,
+                             const Step &values, const std::string &folder,
+                             const std::string &name, int kind,
+                             const std::string &triple,
+                             const std::string &processor,
+                             const std::string &features,
+                             const std::vector<uintptr_t> &batch) {
+  std::vector<RematInput> inputs;
+  for (uintptr_t address : batch)
+    inputs.push_back({reinterpret_cast<const void *>(address), false});
+  RematExportOptions request = rematExportOptionsGetDefault();
+  request.folder = toRef(folder);
+  request.name = toRef(name);
+  request.kind = static_cast<RematExportKind>(kind);
+  request.triple = toRef(triple);
+  request.processor = toRef(processor);
+  request.features = toRef(features);
+  request.values = values.get();
+  request.batch = inputs.data();
+  request.numBatch = static_cast<intptr_t>(inputs.size());
+  std::vector<Diagnostic> diagnostics;
+  RematStepOptions model = options.get();
+  bool isDone = false;
+  WatchedWork(model).run(
+      [&] {
+        isDone = mlirLogicalResultIsSuccess(
+            rematExport(&model, &request, collect, &diagnostics));
+      },
+      poll);
+  return nb::make_tuple(isDone, convert(diagnostics));
 }
 
 using TextFunction = MlirLogicalResult(const RematStepOptions *,
@@ -625,6 +660,7 @@ NB_MODULE(_native, m) {
 
   m.def("compile", compile, nb::arg("options"), nb::arg("poll"),
         nb::arg("states_of") = nb::none());
+  m.def("export", exportFiles);
   m.def("explain", getText<rematExplain>);
   m.def("report_memory", getText<rematReportMemory>);
   m.def("parse_bytes", parseBytes);

@@ -224,15 +224,30 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
 
 def compile_request(request: Request, states_of: Any = None) \
-        -> tuple[Any, list[Diagnostic], Callable[[], str], str, list[Callable[[int], float]], Variants]:
-    """Compiles, and returns the arguments of `Step`: the compiled module, warnings, a function that explains it, the pipeline,
-    learning rates, and what variants are compiled by. With `states_of`, it has the parameters and states of that compiled module."""
+        -> tuple[Any, list[Diagnostic], "Compilation", str, list[Callable[[int], float]], Variants]:
+    """Compiles, and returns the arguments of `Step`: the compiled module, warnings, how it was compiled, the pipeline, learning
+    rates, and what variants are compiled by. With `states_of`, it has the parameters and states of that compiled module."""
     options = request.options
     native, records, seconds = _watch(_native.compile, options, states_of)
     diagnostics = _finish(native, records)
     logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     warnings = [d for d in diagnostics if d.severity == "warning"]
-    return native, warnings, lambda: _explain(request), options.pipeline, list(request.rates.values()), request.variants
+    return native, warnings, Compilation(request), options.pipeline, list(request.rates.values()), request.variants
+
+
+@dataclasses.dataclass(frozen=True)
+class Compilation:
+    """How a step was compiled, for what needs its text again."""
+
+    request: Request
+
+    def explain(self) -> str:
+        return _explain(self.request)
+
+    def export(self, native: Any, *arguments: Any) -> None:
+        """Writes files with the values of the compiled module. The `arguments` are those of `_native.export`."""
+        done, records, _ = _watch(_native.export, self.request.options, native, *arguments)
+        _finish(done or None, records)
 
 
 def _watch(work: Callable[..., tuple[Any, list[tuple[Any, ...]]]], options: Any, *more: Any) \

@@ -6,7 +6,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from remat.errors import Diagnostic, StepError
 from remat.files import replace, write_safetensors
 from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
 
+if TYPE_CHECKING:
+    from remat.mlir import Compilation
+
 logger = logging.getLogger("remat")
 SAVED_ROLES = ("parameter", "optimizer", "state", "random")
 STEP_KEY = "remat.step"
+KINDS = ("object", "archive", "shared")
 FORMAT = "remat.step.1"
 Array = np.ndarray[Any, Any]
 
@@ -63,11 +67,11 @@ class Step:
 
     _how_to_eval = "name its function by eval_function=, or in the module's remat.train_step by eval(...)"
 
-    def __init__(self, native: Any, warnings: Iterable[Diagnostic], explain: Callable[[], str], pipeline: str,
+    def __init__(self, native: Any, warnings: Iterable[Diagnostic], compilation: "Compilation", pipeline: str,
                  rates: Iterable[Callable[[int], float]] = (), variants: Variants | None = None, recompile: "Recompile | None" = None,
                  recompile_evaluation: "Recompile | None" = None):
         self._native = native
-        self._explain = explain
+        self._compilation = compilation
         self.warnings = tuple(warnings)
         self.pipeline = pipeline
         self._rates = tuple(rates)
@@ -178,7 +182,27 @@ class Step:
     def explain(self) -> str:
         """Returns a table of the values that are saved for the backward and of those that it recomputes: who decided so and
         why, bytes, cost, and the line of the model."""
-        return self._explain()
+        return self._compilation.explain()
+
+    def export(self, folder: str | os.PathLike[str], name: str, *, kind: str = "object", triple: str = "", cpu: str = "", attr: str = "",
+               batch: Sequence[Any] | None = None) -> None:
+        """Writes the step to a folder as an object file and a header, for programs in C without Python and without this library,
+        with its present values (docs/ship.md).
+
+        - `name`: the beginning of all names, an identifier of C.
+        - `kind`: "object", "archive" or "shared".
+        - `triple`, `cpu`, `attr`: the system, the processor and its features, as LLVM calls them (default: this machine's).
+        - `batch`: what `step(*batch)` takes, for the files that test the step; made up if it is not given, with zeros as integers.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be {', '.join(map(repr, KINDS))}, but got {kind!r}")
+        if batch is not None and len(batch) != len(self.data):
+            raise TypeError(f"a batch has {len(self.data)} arrays, but got {len(batch)}")
+        arrays = [to_numpy(argument, value, what) for (argument, what), value in zip(self._inputs, batch or ())]
+        if self._rates:
+            self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
+        self._compilation.export(self._native, os.path.abspath(folder), name, KINDS.index(kind), triple, cpu, attr,
+                                 [array.__array_interface__["data"][0] for array in arrays])
 
     def __repr__(self) -> str:
         count = sum(a.role == "parameter" for a in self.arguments)

@@ -7,6 +7,7 @@
 
 #include "Texts.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -26,7 +27,8 @@ static std::string fill(StringRef text, const ShipLayout &layout) {
 }
 
 std::string mlir::remat::printExample(const ShipLayout &layout,
-                                      ArrayRef<ShipTensor> test) {
+                                      ArrayRef<ShipTensor> test,
+                                      ArrayRef<double> rates) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::StringMap<int64_t> offsets;
@@ -80,6 +82,9 @@ int main(void) {
       os << "  if (!(results." << field.name << " = malloc("
          << std::max<size_t>(1, layout.get(field).type.numBytes())
          << ")))\n    return 2;\n";
+  for (auto [index, rate] : llvm::enumerate(rates))
+    os << "  state->learning_rate[" << index
+       << "] = " << llvm::format("%.17g", rate) << ";\n";
   const ShipField *loss = nullptr;
   for (auto [field, output] :
        llvm::zip_equal(layout.results, layout.description.outputs))

@@ -133,9 +133,16 @@ private:
        << "  const char *message; /* after " << macro
        << "_FAILED; no 0 ends it */\n  int64_t message_bytes;\n  " << name
        << "_parallel_for parallel_for;\n  void *pool;\n  int64_t threads;\n";
-    if (layout.numRates > 0)
-      os << "  double learning_rate[" << layout.numRates
-         << "]; /* a NaN: what the schedule says */\n";
+    if (!layout.rates.empty()) {
+      os << "  double learning_rate[" << layout.rates.size() << "]; /* "
+         << (layout.hasSchedules ? "a NaN: as the model says"
+                                 : "a NaN: to be set")
+         << "; of ";
+      llvm::interleaveComma(layout.rates, os, [&](const std::string &rate) {
+        os << inComment(rate);
+      });
+      os << " */\n";
+    }
     os << "} " << name << "_state;\n\n"
        << "/* Where parameters and states are, in bytes from its start. */\n";
     for (const ShipField &field : layout.state) {

@@ -62,10 +62,10 @@ static std::string toIdentifier(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 ShipLayout::ShipLayout(const ::remat::TrainDescription &description,
-                       std::string name, int64_t numRates,
+                       std::string name, std::vector<std::string> rates,
                        int64_t workspaceBytes)
     : description(description), name(std::move(name)),
-      macro(StringRef(this->name).upper()), numRates(numRates),
+      macro(StringRef(this->name).upper()), rates(std::move(rates)),
       hasEvaluation(!description.evalOutputs.empty()) {
   arguments.resize(description.arguments.size());
   addState();
@@ -88,7 +88,7 @@ ShipField ShipLayout::makeField(std::vector<ShipField> &fields, size_t argument,
 /// Parameters, the optimizer's states, the model's, and random states, after
 /// the struct and the learning rates.
 void ShipLayout::addState() {
-  stateBytes = llvm::alignTo(sizeof(ShipState) + numRates * sizeof(double),
+  stateBytes = llvm::alignTo(sizeof(ShipState) + rates.size() * sizeof(double),
                              kShipAlignment);
   for (Role role : {Role::parameter, Role::optimizer, Role::state, Role::random,
                     Role::evalRandom})
@@ -202,7 +202,8 @@ std::string ShipLayout::getModel() const {
   ::remat::ShipModel model{0,
                            description.seed,
                            stateBytes,
-                           numRates,
+                           static_cast<int64_t>(rates.size()),
+                           hasSchedules ? 0 : 1,
                            static_cast<int64_t>(arguments.size()),
                            static_cast<int64_t>(random.size()),
                            static_cast<int64_t>(parts.size()),

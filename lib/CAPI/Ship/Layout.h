@@ -36,7 +36,7 @@ struct ShipField {
 struct ShipLayout {
   /// `workspaceBytes`: what a thread needs for products.
   ShipLayout(const ::remat::TrainDescription &description, std::string name,
-             int64_t numRates, int64_t workspaceBytes);
+             std::vector<std::string> rates, int64_t workspaceBytes);
 
   const ::remat::TrainArgument &get(const ShipField &field) const {
     return description.arguments[field.argument];
@@ -51,7 +51,10 @@ struct ShipLayout {
   const ::remat::TrainDescription &description;
   /// The prefix of functions, and of macros.
   std::string name, macro;
-  int64_t numRates;
+  /// Learning rates in the state: which part of the optimizer has them.
+  std::vector<std::string> rates;
+  /// True if the model says what they are unless they are set.
+  bool hasSchedules = true;
   bool hasEvaluation;
   std::vector<ShipField> state, batch, evalBatch, results, evalResults;
   /// Parts of the state in the order of files, by number in the description.

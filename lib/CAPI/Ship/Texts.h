@@ -16,8 +16,10 @@ std::string printHeader(const ShipLayout &layout, StringRef origin,
 constexpr int64_t kTestSteps = 3;
 
 /// A program that trains on the batch of the test's file, whose tensors are
-/// `test`, and compares losses and the digest with those in it.
-std::string printExample(const ShipLayout &layout, ArrayRef<ShipTensor> test);
+/// `test`, and compares losses and the digest with those in it. It sets the
+/// learning rates to `rates`, if there are some.
+std::string printExample(const ShipLayout &layout, ArrayRef<ShipTensor> test,
+                         ArrayRef<double> rates);
 
 /// Names of tensors in the test's file: what data are called after it, the
 /// losses of all steps, and the digest after them.

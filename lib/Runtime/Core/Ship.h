@@ -84,7 +84,9 @@ struct ShipRandom {
 
 /// A model; arrays of arguments, random states and saved parts follow.
 struct ShipModel {
-  int64_t hash, seed, stateBytes, numRates;
+  int64_t hash, seed, stateBytes;
+  /// How many learning rates a state has, and whether all have to be set.
+  int64_t numRates, needsRates;
   int64_t numArguments, numRandom, numSaved;
   /// Of the whole arena; the addresses of arguments and the first thread's
   /// workspace are at its end.

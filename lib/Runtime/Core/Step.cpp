@@ -182,6 +182,10 @@ REMAT_CORE int32_t remat_core_run(const ShipModel *model, Entry entry,
     return static_cast<int32_t>(ShipCode::NULL_POINTER);
   if (!isAligned(arena, kShipAlignment))
     return static_cast<int32_t>(ShipCode::MISALIGNED);
+  const double *rates = reinterpret_cast<const double *>(state + 1);
+  for (int64_t i = 0; i < model->numRates && model->needsRates; ++i)
+    if (__builtin_isnan(rates[i]) && !isEvaluation)
+      return static_cast<int32_t>(ShipCode::BAD_ARGUMENT);
   Call call{reinterpret_cast<char *>(state), arena, batch, results,
             isEvaluation};
   auto **addresses = reinterpret_cast<char **>(arena + model->addressesAt);

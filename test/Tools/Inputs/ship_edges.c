@@ -119,6 +119,22 @@ int main(void) {
                 sizeof(x)),
          0);
 
+  /* A learning rate instead of the model's, and that once more. */
+  copy.size = copy.at;
+  load(other, copy);
+  other->learning_rate[0] = 0.5;
+  line_step(other, arena, &batch, &others);
+  load(state, copy);
+  line_step(state, arena, &batch, &results);
+  expect("another rate",
+         memcmp((char *)state + LINE_OFFSET_w, (char *)other + LINE_OFFSET_w,
+                sizeof(x)) == 0,
+         0);
+  other->learning_rate[0] = 1.0e-2;
+  load(other, copy);
+  line_step(other, arena, &batch, &others);
+  expect("the same rate", line_digest(state) != line_digest(other), 0);
+
   /* Files that are not whole, or of something else. */
   uint64_t before = line_digest(state);
   copy.size = 20;
