@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "remat/Analysis/Effects.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -23,10 +25,13 @@ bool Effects::isPureFunction(func::FuncOp function) {
   // A recursive function is what the rest of it is.
   if (!pureFunctions.insert(function).second)
     return true;
-  bool pure = function.isExternal()
-                  ? function->hasAttr("remat.pure")
-                  : llvm::all_of(function.getBody().getOps(),
-                                 [&](Operation &op) { return isPure(&op); });
+  // The border of a backward has an effect only to stay where it is.
+  bool pure =
+      function.isExternal()
+          ? function->hasAttr("remat.pure")
+          : llvm::all_of(function.getBody().getOps(), [&](Operation &op) {
+              return isa<BeginBackwardOp>(op) || isPure(&op);
+            });
   if (!pure) {
     impureFunctions.insert(function);
     // Its callers were assumed pure while it was not known.

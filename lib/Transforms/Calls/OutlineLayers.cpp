@@ -204,6 +204,14 @@ static void outline(ArrayRef<RegionOp> layers, SymbolTable &symbols) {
   }
 }
 
+/// Returns true if a backward is cut into parts, which may end in the middle of
+/// a layer.
+static bool accumulatesEagerly(ModuleOp module) {
+  return llvm::any_of(module.getOps<TrainStepOp>(), [](TrainStepOp step) {
+    return step.isEager() && step.getAccumulate() > 1;
+  });
+}
+
 namespace {
 struct OutlineLayersPass
     : public remat::impl::OutlineLayersPassBase<OutlineLayersPass> {
@@ -217,7 +225,7 @@ struct OutlineLayersPass
           << minLayers.getValue() << " and " << minOps.getValue();
       return signalPassFailure();
     }
-    if (unlessBudget && hasBudget(module))
+    if (unlessBudget && (hasBudget(module) || accumulatesEagerly(module)))
       return markAllAnalysesPreserved();
     SymbolTable symbols(module);
     // Grouped by hash, then by equality.

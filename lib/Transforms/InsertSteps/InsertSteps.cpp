@@ -100,7 +100,63 @@ static opt::EagerStepOp createStep(OpBuilder &builder, StepFunction &step,
                                   key, builder.getStringAttr(trained.name));
 }
 
-static void insertEagerSteps(StepFunction &step, FlatSymbolRefAttr optimizer,
+/// Returns the part that a micro-batch has in the mean over all.
+static double getShare(TrainStepOp train) {
+  return 1.0 / static_cast<double>(train.getAccumulate());
+}
+
+static Value multiply(OpBuilder &builder, Location loc, Value a, double b) {
+  return arith::MulFOp::create(builder, loc, a, emitF64(builder, loc, b));
+}
+
+/// Returns the sum of the squares of a gradient's elements.
+static Value emitSquares(OpBuilder &builder, Location loc, Value gradient) {
+  return opt::UpdateKernels(builder, loc, builder.getF64Type())
+      .sum({gradient},
+           [](opt::Formula &f, ValueRange in) { return f.mul(in[0], in[0]); });
+}
+
+/// Returns the norm of the gradients together, of their means over
+/// micro-batches. In eager mode a gradient is squared where it is final, as it
+/// may be gone later; the squares are added in one order in both modes.
+static Value emitNorm(StepFunction &step, TrainStepOp train,
+                      OpBuilder &builder) {
+  Location loc = train.getLoc();
+  Operation *terminator = step.function.getBody().front().getTerminator();
+  SmallVector<Value> squares;
+  for (const TrainedParameter &trained : step.trained) {
+    if (train.isEager())
+      builder.setInsertionPointAfterValue(trained.gradient);
+    squares.push_back(emitSquares(builder, loc, trained.gradient));
+  }
+  builder.setInsertionPoint(terminator);
+  Value total = emitF64(builder, loc, 0);
+  for (Value square : squares)
+    total = arith::AddFOp::create(builder, loc, total, square);
+  Value norm = math::SqrtOp::create(builder, loc, total);
+  return train.getAccumulate() > 1
+             ? multiply(builder, loc, norm, getShare(train))
+             : norm;
+}
+
+/// Returns the factor of all gradients: the mean over micro-batches, and the
+/// limit on their `norm`. Null if it is 1.
+static Value emitScale(TrainStepOp train, Value norm, OpBuilder &builder) {
+  Location loc = train.getLoc();
+  bool isMean = train.getAccumulate() > 1;
+  if (!train.getClipGlobalNorm()) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (train.isEager())
+      builder.setInsertionPointToStart(builder.getBlock());
+    return isMean ? emitF64(builder, loc, getShare(train)) : Value();
+  }
+  Value factor = emitClipFactor(builder, loc, norm,
+                                train.getClipGlobalNorm()->convertToDouble(),
+                                train.getClipEps().convertToDouble());
+  return isMean ? multiply(builder, loc, factor, getShare(train)) : factor;
+}
+
+static void insertEagerSteps(StepFunction &step, TrainStepOp train, Value scale,
                              OpBuilder &builder,
                              SmallVectorImpl<opt::EagerStepOp> &steps) {
   Block &body = step.function.getBody().front();
@@ -111,39 +167,9 @@ static void insertEagerSteps(StepFunction &step, FlatSymbolRefAttr optimizer,
           << "the old value of parameter '" << trained.name
           << "' is a result of the step, so that its update needs a copy";
     setInsertionPointToStep(builder, body, param, trained.gradient);
-    steps.push_back(createStep(builder, step, trained, optimizer, Value()));
+    steps.push_back(
+        createStep(builder, step, trained, train.getOptimizerAttr(), scale));
   }
-}
-
-static Value multiply(OpBuilder &builder, Location loc, Value a, double b) {
-  return arith::MulFOp::create(builder, loc, a, emitF64(builder, loc, b));
-}
-
-/// Returns the factor of all gradients: the mean over micro-batches, and the
-/// limit on the norm of all gradients together. Null if it is 1.
-static Value emitScale(StepFunction &step, TrainStepOp train,
-                       OpBuilder &builder) {
-  Location loc = train.getLoc();
-  double share = 1.0 / static_cast<double>(train.getAccumulate());
-  if (!train.getClipGlobalNorm())
-    return train.getAccumulate() > 1 ? emitF64(builder, loc, share) : Value();
-  Value total = emitF64(builder, loc, 0);
-  for (const TrainedParameter &trained : step.trained) {
-    Value sum =
-        opt::UpdateKernels(builder, loc, builder.getF64Type())
-            .sum({trained.gradient}, [](opt::Formula &f, ValueRange in) {
-              return f.mul(in[0], in[0]);
-            });
-    total = arith::AddFOp::create(builder, loc, total, sum);
-  }
-  Value norm = math::SqrtOp::create(builder, loc, total);
-  if (train.getAccumulate() > 1)
-    norm = multiply(builder, loc, norm, share);
-  Value factor = emitClipFactor(builder, loc, norm,
-                                train.getClipGlobalNorm()->convertToDouble(),
-                                train.getClipEps().convertToDouble());
-  return train.getAccumulate() > 1 ? multiply(builder, loc, factor, share)
-                                   : factor;
 }
 
 /// Passes all gradients through one barrier. Deferred updates come after all of
@@ -163,10 +189,9 @@ static void awaitAllGradients(StepFunction &step, Location loc,
 }
 
 static void insertDeferredSteps(StepFunction &step, TrainStepOp train,
-                                OpBuilder &builder,
+                                Value scale, OpBuilder &builder,
                                 SmallVectorImpl<opt::EagerStepOp> &steps) {
   builder.setInsertionPoint(step.function.getBody().front().getTerminator());
-  Value scale = emitScale(step, train, builder);
   if (!scale)
     awaitAllGradients(step, train.getLoc(), builder);
   for (const TrainedParameter &trained : step.trained)
@@ -246,7 +271,9 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   if (failed(step))
     return failure();
   if (train.getAccumulate() > 1 &&
-      failed(accumulateOverMicroBatches(*step, train.getAccumulate())))
+      failed(train.isEager()
+                 ? distributeOverMicroBatches(*step, train.getAccumulate())
+                 : accumulateOverMicroBatches(*step, train.getAccumulate())))
     return failure();
   // Operations for gradients without users must not read parameters.
   eraseDeadOperations(*step, step->function.getBody().front());
@@ -254,10 +281,15 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   PhaseListener phase(kUpdatePhase);
   OpBuilder builder(train.getContext(), &phase);
   SmallVector<opt::EagerStepOp> steps;
+  builder.setInsertionPoint(step->function.getBody().front().getTerminator());
+  Value norm;
+  if (train.getClipGlobalNorm())
+    norm = emitNorm(*step, train, builder);
+  Value scale = emitScale(train, norm, builder);
   if (train.isEager())
-    insertEagerSteps(*step, train.getOptimizerAttr(), builder, steps);
+    insertEagerSteps(*step, train, scale, builder, steps);
   else
-    insertDeferredSteps(*step, train, builder, steps);
+    insertDeferredSteps(*step, train, scale, builder, steps);
   writeStatesInPlace(*step, builder);
   returnUpdates(*step, steps);
   return verifyNoLateReads(step->function);

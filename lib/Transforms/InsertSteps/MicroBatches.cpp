@@ -1,8 +1,8 @@
 //===- MicroBatches.cpp - Gradient accumulation ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The slower form that a user asks for by name: a batch that does not fit is
-// trained in parts, with one sum of every gradient live throughout.
+// A batch that does not fit is trained in parts, with one sum of every gradient
+// live throughout, if updates are deferred.
 //===----------------------------------------------------------------------===//
 
 #include "MicroBatches.h"
@@ -26,10 +26,24 @@ static FloatType getScalarType(Type type) {
   return dyn_cast<FloatType>(type);
 }
 
-/// Gives each data argument `count` times as many examples; fails where that
-/// cannot be.
-static LogicalResult growData(StepFunction &step, int64_t count) {
+/// Returns the argument whose next value is result `index`, if that is a state.
+static std::optional<unsigned> getStateOf(const StepFunction &step,
+                                          unsigned index) {
+  for (auto [result, argument] : step.states)
+    if (result == index)
+      return argument;
+  return std::nullopt;
+}
+
+LogicalResult
+mlir::remat::growData(StepFunction &step, int64_t count,
+                      SmallVectorImpl<RankedTensorType> &microTypes) {
   func::FuncOp function = step.function;
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    if (!getStateOf(step, index) && !getScalarType(type))
+      return function.emitError()
+             << "accumulate = " << count << " averages scalar results and "
+             << "carries states, but result " << index << " is a " << type;
   SmallVector<Type> types(function.getArgumentTypes());
   for (unsigned index : step.data) {
     auto type = dyn_cast<RankedTensorType>(types[index]);
@@ -45,6 +59,7 @@ static LogicalResult growData(StepFunction &step, int64_t count) {
       return emitError(function.getArgument(index).getLoc())
              << "accumulate = " << count << " makes argument " << index
              << " of type " << type << " too large";
+    microTypes.push_back(type);
     types[index] = type.clone(shape);
     function.getArgument(index).setType(types[index]);
   }
@@ -53,9 +68,8 @@ static LogicalResult growData(StepFunction &step, int64_t count) {
   return success();
 }
 
-/// Micro-batch `index` of the argument, which was of type `type`.
-static Value extractMicroBatch(OpBuilder &builder, Value argument,
-                               RankedTensorType type, Value index) {
+Value mlir::remat::extractMicroBatch(OpBuilder &builder, Value argument,
+                                     RankedTensorType type, Value index) {
   Location loc = argument.getLoc();
   Value size = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(0));
   Value first = arith::MulIOp::create(builder, loc, index, size);
@@ -78,9 +92,17 @@ static Value emitZeros(OpBuilder &builder, Location loc, Value like,
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
-/// sum + gradient, in the sum's buffer.
-static Value emitAccumulate(OpBuilder &builder, Location loc, Value gradient,
-                            Value sum) {
+Value mlir::remat::emitZeroSum(OpBuilder &builder, StepFunction &step,
+                               const TrainedParameter &trained) {
+  func::FuncOp function = step.function;
+  return emitZeros(
+      builder, function.getLoc(), function.getArgument(trained.argument),
+      opt::getComputeType(
+          cast<RankedTensorType>(trained.gradient.getType()).getElementType()));
+}
+
+Value mlir::remat::emitAccumulate(OpBuilder &builder, Location loc,
+                                  Value gradient, Value sum) {
   auto type = cast<RankedTensorType>(sum.getType());
   SmallVector<AffineMap> maps(2,
                               builder.getMultiDimIdentityMap(type.getRank()));
@@ -98,52 +120,84 @@ static Value emitAccumulate(OpBuilder &builder, Location loc, Value gradient,
   return add.getResult(0);
 }
 
+scf::ForOp mlir::remat::createMicroBatchLoop(OpBuilder &builder, Location loc,
+                                             int64_t count, ValueRange inits) {
+  Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value upper = arith::ConstantIndexOp::create(builder, loc, count);
+  Value stride = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, stride, inits);
+  // Without inits it has a terminator already.
+  if (!loop.getBody()->empty())
+    loop.getBody()->back().erase();
+  return loop;
+}
+
+SmallVector<Value> mlir::remat::emitResultInits(OpBuilder &builder,
+                                                StepFunction &step) {
+  func::FuncOp function = step.function;
+  SmallVector<Value> inits;
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+    if (std::optional<unsigned> state = getStateOf(step, index))
+      inits.push_back(function.getArgument(*state));
+    else
+      inits.push_back(
+          arith::ConstantOp::create(builder, function.getLoc(),
+                                    builder.getZeroAttr(getScalarType(type))));
+  }
+  return inits;
+}
+
+Value mlir::remat::emitResultNext(OpBuilder &builder, StepFunction &step,
+                                  unsigned index, Value next, Value sum) {
+  if (getStateOf(step, index))
+    return next;
+  Location loc = step.function.getLoc();
+  if (isa<TensorType>(next.getType()))
+    next = tensor::ExtractOp::create(builder, loc, next, ValueRange{});
+  return arith::AddFOp::create(builder, loc, sum, next);
+}
+
+void mlir::remat::returnResults(StepFunction &step, ValueRange carried,
+                                int64_t count) {
+  func::FuncOp function = step.function;
+  Location loc = function.getLoc();
+  Operation *terminator = function.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+    Value result = carried[index];
+    if (!getStateOf(step, index)) {
+      Value share = arith::ConstantOp::create(
+          builder, loc,
+          builder.getFloatAttr(getScalarType(type),
+                               1.0 / static_cast<double>(count)));
+      result = arith::MulFOp::create(builder, loc, result, share);
+      if (isa<TensorType>(type))
+        result = tensor::FromElementsOp::create(builder, loc, type, result);
+    }
+    terminator->setOperand(index, result);
+  }
+}
+
 LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
                                                       int64_t count) {
   func::FuncOp function = step.function;
   Block &body = function.getBody().front();
   Operation *terminator = body.getTerminator();
   Location loc = function.getLoc();
-  llvm::SmallDenseMap<unsigned, unsigned> stateOf;
-  for (auto [result, argument] : step.states)
-    stateOf[result] = argument;
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-    if (!stateOf.contains(index) && !getScalarType(type))
-      return function.emitError()
-             << "accumulate = " << count << " averages scalar results and "
-             << "carries states, but result " << index << " is a " << type;
-
   SmallVector<RankedTensorType> microTypes;
-  for (unsigned index : step.data)
-    microTypes.push_back(
-        dyn_cast<RankedTensorType>(function.getArgument(index).getType()));
-  if (failed(growData(step, count)))
+  if (failed(growData(step, count, microTypes)))
     return failure();
 
   // Carried values of the loop: each result (a state, or the sum of a scalar),
   // then the sum of each gradient.
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  SmallVector<Value> inits;
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-    inits.push_back(
-        stateOf.contains(index)
-            ? Value(function.getArgument(stateOf[index]))
-            : arith::ConstantOp::create(
-                  builder, loc, builder.getZeroAttr(getScalarType(type))));
+  SmallVector<Value> inits = emitResultInits(builder, step);
   for (TrainedParameter &trained : step.trained)
-    inits.push_back(emitZeros(
-        builder, loc, function.getArgument(trained.argument),
-        opt::getComputeType(cast<RankedTensorType>(trained.gradient.getType())
-                                .getElementType())));
-  Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value upper = arith::ConstantIndexOp::create(builder, loc, count);
-  Value stride = arith::ConstantIndexOp::create(builder, loc, 1);
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, stride, inits);
+    inits.push_back(emitZeroSum(builder, step, trained));
+  scf::ForOp loop = createMicroBatchLoop(builder, loc, count, inits);
 
   // Everything else moves into the loop, on slices and carried states.
   Block *inner = loop.getBody();
-  if (!inner->empty())
-    inner->back().erase();
   inner->getOperations().splice(inner->end(), body.getOperations(),
                                 std::next(loop->getIterator()),
                                 terminator->getIterator());
@@ -174,14 +228,9 @@ LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
   }
 
   builder.setInsertionPointToEnd(inner);
-  for (auto [index, next] : llvm::enumerate(nexts)) {
-    if (stateOf.contains(index))
-      continue;
-    if (isa<TensorType>(next.getType()))
-      next = tensor::ExtractOp::create(builder, loc, next, ValueRange{});
-    next =
-        arith::AddFOp::create(builder, loc, loop.getRegionIterArg(index), next);
-  }
+  for (auto [index, next] : llvm::enumerate(nexts))
+    next = emitResultNext(builder, step, index, next,
+                          loop.getRegionIterArg(index));
   unsigned numResults = nexts.size();
   for (auto [index, trained] : llvm::enumerate(step.trained)) {
     nexts.push_back(emitAccumulate(builder, loc, trained.gradient,
@@ -189,20 +238,6 @@ LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
     trained.gradient = loop.getResult(numResults + index);
   }
   scf::YieldOp::create(builder, loc, nexts);
-
-  builder.setInsertionPoint(terminator);
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
-    Value result = loop.getResult(index);
-    if (!stateOf.contains(index)) {
-      Value share = arith::ConstantOp::create(
-          builder, loc,
-          builder.getFloatAttr(getScalarType(type),
-                               1.0 / static_cast<double>(count)));
-      result = arith::MulFOp::create(builder, loc, result, share);
-      if (isa<TensorType>(type))
-        result = tensor::FromElementsOp::create(builder, loc, type, result);
-    }
-    terminator->setOperand(index, result);
-  }
+  returnResults(step, loop.getResults(), count);
   return success();
 }

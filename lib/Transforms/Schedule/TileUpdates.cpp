@@ -203,9 +203,11 @@ static LogicalResult tileUpdate(RewriterBase &rewriter, ProductUpdate pair,
   rewriter.replaceOp(pair.update, results);
   Operation *unused = pair.product;
   while (unused && unused->use_empty()) {
-    Value destination = isEmptyTensor(unused)
-                            ? Value()
-                            : cast<LinalgOp>(unused).getDpsInits().front();
+    auto kernel = dyn_cast<LinalgOp>(unused);
+    // Zeros may be written to a barrier's result, which others may share.
+    if (!kernel && !isEmptyTensor(unused))
+      break;
+    Value destination = kernel ? kernel.getDpsInits().front() : Value();
     rewriter.eraseOp(unused);
     unused = destination ? destination.getDefiningOp() : nullptr;
   }

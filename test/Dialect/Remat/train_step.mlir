@@ -9,6 +9,8 @@ remat.train_step @a for @loss optimizer(@sgd)
 remat.train_step @b for @loss optimizer(@sgd) eval(@accuracy) {eager, steps = 1000, data = "train.npz"}
 // CHECK: remat.train_step @c for @loss optimizer(@sgd) {accumulate = 4 : i64, clip_global_norm = 1.000000e+00 : f64, deferred}
 remat.train_step @c for @loss optimizer(@sgd) {deferred, clip_global_norm = 1.0, accumulate = 4}
+// CHECK: remat.train_step @e for @loss optimizer(@sgd) {accumulate = 4 : i64, eager}
+remat.train_step @e for @loss optimizer(@sgd) {eager, accumulate = 4}
 
 // -----
 
@@ -21,14 +23,14 @@ remat.train_step @a for @loss optimizer(@sgd) {eager, deferred}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{clip_global_norm needs the norm of all gradients before the first update, so it cannot be eager; write {deferred, clip_global_norm = ...} or {deferred, accumulate = ...} for the slower form, or clip each gradient by itself with 'clip_value' or 'clip_norm' of the opt.optimizer}}
+// expected-error @+1 {{clip_global_norm needs the norm of all gradients before the first update, so it cannot be eager; write {deferred, clip_global_norm = ...} for the slower form, or clip each gradient by itself with 'clip_value' or 'clip_norm' of the opt.optimizer}}
 remat.train_step @a for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0}
 
 // -----
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{accumulate needs the gradients of all micro-batches before the first update, so it cannot be eager}}
+// expected-error @+1 {{accumulate needs the gradients of all micro-batches before an update; write {deferred, accumulate = 2}, which keeps a sum of every gradient, or {eager, accumulate = 2}, which keeps what the layers of every micro-batch pass on}}
 remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
 
 // -----

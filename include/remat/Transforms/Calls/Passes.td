@@ -25,7 +25,8 @@ def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
 
     Run it when the forward has the form in which it is differentiated: equal
     layers then had the same context before. With `unless-budget` it does nothing
-    where a train step has a budget, under which each layer is planned by itself.
+    where a train step has a budget, under which each layer is planned by itself,
+    or accumulates eagerly, for which parts of a layer are.
 
     Example:
 
@@ -49,7 +50,7 @@ def OutlineLayersPass : Pass<"remat-outline-layers", "::mlir::ModuleOp"> {
     Option<"minOps", "min-ops", "int64_t", /*default=*/"16",
            "how many operations such a layer has: small ones are better fused with their neighbours">,
     Option<"unlessBudget", "unless-budget", "bool", /*default=*/"false",
-           "leave layers in place where a train step has a budget">];
+           "leave layers in place where a train step has a budget or accumulates eagerly">];
 }
 
 def JoinCalls : Pass<"remat-join-calls", "::mlir::ModuleOp"> {

@@ -12,21 +12,24 @@ using namespace mlir::remat;
 static LogicalResult verifyMode(TrainStepOp op) {
   if (op.getEager() && op.getDeferred())
     return op.emitOpError() << "is either eager or deferred, not both";
-  StringRef slower;
-  if (op.getClipGlobalNorm())
-    slower = "clip_global_norm needs the norm of all gradients before the "
-             "first update";
-  else if (op.getAccumulate() > 1)
-    slower = "accumulate needs the gradients of all micro-batches before the "
-             "first update";
-  if (slower.empty() || op.getDeferred())
+  if (op.getDeferred())
     return success();
-  return op.emitOpError()
-         << slower
-         << ", so it cannot be eager; write {deferred, clip_global_norm = ...} "
-            "or {deferred, accumulate = ...} for the slower form, or clip each "
-            "gradient by itself with 'clip_value' or 'clip_norm' of the "
-            "opt.optimizer";
+  if (op.getClipGlobalNorm())
+    return op.emitOpError()
+           << "clip_global_norm needs the norm of all gradients before the "
+              "first update, so it cannot be eager; write {deferred, "
+              "clip_global_norm = ...} for the slower form, or clip each "
+              "gradient by itself with 'clip_value' or 'clip_norm' of the "
+              "opt.optimizer";
+  if (op.getAccumulate() > 1 && !op.getEager())
+    return op.emitOpError()
+           << "accumulate needs the gradients of all micro-batches before an "
+              "update; write {deferred, accumulate = "
+           << op.getAccumulate()
+           << "}, which keeps a sum of every gradient, or {eager, accumulate = "
+           << op.getAccumulate()
+           << "}, which keeps what the layers of every micro-batch pass on";
+  return success();
 }
 
 static LogicalResult verifyNumbers(TrainStepOp op) {
