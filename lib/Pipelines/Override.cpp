@@ -121,19 +121,11 @@ private:
     if (mode != "eager" && mode != "deferred")
       return emitError(getOperation().getLoc(), "unknown mode=")
              << mode.getValue() << "; choose eager or deferred";
-    WalkResult result = getOperation().walk([&](TrainStepOp step) {
-      if (mode == "eager" &&
-          (step.getClipGlobalNorm() || step.getAccumulate() > 1)) {
-        step.emitError("mode=eager contradicts clip_global_norm and "
-                       "accumulate, which need every gradient: leave the mode "
-                       "to the model, or say mode=deferred");
-        return WalkResult::interrupt();
-      }
+    getOperation().walk([&](TrainStepOp step) {
       step.setEager(mode == "eager");
       step.setDeferred(mode == "deferred");
-      return WalkResult::advance();
     });
-    return failure(result.wasInterrupted());
+    return success();
   }
 };
 

@@ -118,9 +118,10 @@ def _list_candidates(memory: "Memory", variants: Variants) -> Iterator[Candidate
     if has_regions and str(policy) != str(policies.nothing_saveable):
         yield (Change("policy=remat.nothing_saveable", "residuals", residuals), variants.measure,
                {"policy": policies.nothing_saveable})
-    accumulates = (arguments["accumulate"] or 1) > 1
-    if is_trained_here and arguments["eager"] is False and not accumulates and arguments["clip_global_norm"] is None:
-        yield Change("eager=True", "gradients", gradients), variants.measure, {"eager": True}
+    accumulates, clips = (arguments["accumulate"] or 1) > 1, arguments["clip_global_norm"] is not None
+    if is_trained_here and not arguments["eager"] and (clips or accumulates or arguments["eager"] is False):
+        note = ", and ".join(["the backward runs twice"] * clips + ["what the forward saves is kept for all micro-batches"] * accumulates)
+        yield Change("eager=True", "gradients", gradients, note=note), variants.measure, {"eager": True}
     if is_trained_here:
         count = 2 * (arguments["accumulate"] or 1)
         about = sum(getattr(memory, part) for part in ("residuals", "recomputed", "workspaces", "temporaries"))

@@ -196,7 +196,9 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
       alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything.
     - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
-      asks for all gradients at once).
+      asks for all gradients at once). With these, `eager=True` keeps about one layer's gradients instead of all, and computes the
+      same bits: with `clip_global_norm` the backward runs twice, first for the norm and then for the updates; with `accumulate`
+      it runs all micro-batches through one layer after the other, and keeps what their forwards save.
     - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
     - `clip_eps`: what is added to that norm before the largest one is divided by it: 1e-6, as PyTorch does, if it is not given.
     - `seed`: of initial values and random states (default 0).

@@ -72,6 +72,14 @@ def test_compiled_changes_are_what_a_step_takes():
     assert any(line.startswith("  not compiled: accumulate=2, of half the batch: remat.fit") for line in lines)
 
 
+def test_the_backward_may_run_twice():
+    memory = measure(clip_global_norm=1.0)
+    change = find(memory.advise(), "eager=True")
+    assert change.at_peak == memory.gradients > 0 and change.note == "the backward runs twice" and change.same_bits
+    assert find(memory.advise(compile=True), "eager=True").memory == measure(eager=True, clip_global_norm=1.0)
+    assert find(measure(accumulate=2).advise(), "eager=True").note == "what the forward saves is kept for all micro-batches"
+
+
 def test_a_change_that_does_not_compile():
     advice = measure(mlp(), policy="none").advise(compile=True)
     layers = find(advice, "policy=remat.layers()")
@@ -86,7 +94,7 @@ def test_only_what_makes_sense():
         return {change.text.partition("=")[0].partition(" ")[0] + "=" + change.text.partition("=")[2][:12]
                 for change in measure(**arguments).advise().changes}
 
-    assert not any("eager" in text for text in texts() | texts(eager=False, clip_global_norm=1.0) | texts(accumulate=2))
+    assert not any("eager" in text for text in texts() | texts(eager=True, clip_global_norm=1.0) | texts(eager=True, accumulate=2))
     assert "accumulate=6, of half t" in texts(accumulate=3)
     assert not any("remat.layers" in text for text in texts(policy=remat.layers()))
     assert not any("nothing" in text for text in texts())  # There are no regions.

@@ -56,6 +56,23 @@ def test_what_is_not_eager(arguments, attributes, tmp_path):
     compare(step, text, batches(3 * STEPS), tmp_path)
 
 
+@pytest.mark.parametrize("arguments", [{"clip_global_norm": 0.1}, {"accumulate": 3}, {"accumulate": 2, "clip_global_norm": 0.1}])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_eager_forms(name, arguments, tmp_path):
+    """Two backwards, and loops over micro-batches for each part of it, compute what needs all gradients at once otherwise."""
+    value, attribute = OPTIMIZERS[name]
+    options = ", ".join(["eager", "seed = 3", *(f"{key} = {number}" for key, number in arguments.items())])
+    text = mlp(f"opt.optimizer @o = {attribute}\nremat.train_step @step for @loss optimizer(@o) {{{options}}}")
+    eager, deferred, other = (remat.mlir.train_step(mlp(), optimizer=value, seed=3, eager=mode, **arguments)
+                              for mode in (True, False, True))
+    arrays = batches(STEPS * arguments.get("accumulate", 1))
+    for i in range(STEPS):
+        assert eager(*batch_of(eager, arrays, i)) == deferred(*batch_of(deferred, arrays, i))
+    for name, found in eager.state_dict().items():
+        assert found.tobytes() == deferred.state_dict()[name].tobytes(), name
+    compare(other, text, arrays, tmp_path)
+
+
 @pytest.mark.parametrize("policy", ["none", "everything_saveable", "nothing_saveable"])
 @pytest.mark.parametrize("seed", [3, 12, 27])
 def test_random_models_under_policies(seed, policy, tmp_path):

@@ -30,7 +30,6 @@ SGD = "#opt.sgd<lr = 0.1>"
     (mlp(), {"optimizer": SGD, "passes": "remat-anotate"}, "passes 'remat-anotate': .*remat-anotate"),
     (mlp(), {"optimizer": SGD, "policy": remat.scopes("layers.*")}, "layers"),
     (mlp(), {"optimizer": SGD, "optimization_level": 5}, "the optimization level must be 0, 1, 2 or 3, but got 5"),
-    (mlp(), {"optimizer": SGD, "eager": True, "clip_global_norm": 1.0}, "clip_global_norm"),
     (mlp(), {"optimizer": SGD, "accumulate": 0}, "accumulate"),
     (mlp().replace("return", "func.call @elsewhere() : () -> ()\n  return") + "func.func private @elsewhere()",
      {"optimizer": SGD}, r"model.mlir:44:1: error: the step calls 'elsewhere', which has no body and is in no library"),

@@ -9,6 +9,7 @@
 #include "MicroBatches.h"
 #include "StepFunction.h"
 #include "StepPoint.h"
+#include "Sweeps.h"
 #include "WriteStates.h"
 
 #include "remat/Analysis/OldValueReads.h"
@@ -160,6 +161,8 @@ static void insertEagerSteps(StepFunction &step, TrainStepOp train, Value scale,
                              OpBuilder &builder,
                              SmallVectorImpl<opt::EagerStepOp> &steps) {
   Block &body = step.function.getBody().front();
+  if (train.getClipGlobalNorm())
+    recomputeGradients(step, scale);
   for (const TrainedParameter &trained : step.trained) {
     Value param = body.getArgument(trained.argument);
     if (isReturned(body, param))

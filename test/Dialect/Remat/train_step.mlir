@@ -11,6 +11,8 @@ remat.train_step @b for @loss optimizer(@sgd) eval(@accuracy) {eager, steps = 10
 remat.train_step @c for @loss optimizer(@sgd) {deferred, clip_global_norm = 1.0, accumulate = 4}
 // CHECK: remat.train_step @e for @loss optimizer(@sgd) {accumulate = 4 : i64, eager}
 remat.train_step @e for @loss optimizer(@sgd) {eager, accumulate = 4}
+// CHECK: remat.train_step @d for @loss optimizer(@sgd) {clip_global_norm = 1.000000e+00 : f64, eager}
+remat.train_step @d for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0}
 
 // -----
 
@@ -23,8 +25,8 @@ remat.train_step @a for @loss optimizer(@sgd) {eager, deferred}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{clip_global_norm needs the norm of all gradients before the first update, so it cannot be eager; write {deferred, clip_global_norm = ...} for the slower form, or clip each gradient by itself with 'clip_value' or 'clip_norm' of the opt.optimizer}}
-remat.train_step @a for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0}
+// expected-error @+1 {{clip_global_norm needs the norm of all gradients before the first update; write {deferred, clip_global_norm = ...}, which keeps all of them, or {eager, clip_global_norm = ...}, which computes them twice and keeps about one layer's, or clip each gradient by itself with 'clip_value' or 'clip_norm' of the opt.optimizer}}
+remat.train_step @a for @loss optimizer(@sgd) {clip_global_norm = 1.0}
 
 // -----
 

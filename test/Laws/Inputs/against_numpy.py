@@ -10,7 +10,9 @@ from random_models import Printer, Value, scalar_body, typed
 from remat.testing import philox
 
 STEPS, BATCH, WIDTH, SEED, RATE = 3, 4, 16, 7, 0.05
-VARIANTS = {"plain": "eager", "clipped": "deferred, clip_global_norm = 0.2", "accumulated": "deferred, accumulate = 4"}
+VARIANTS = {"plain": "eager", "clipped": "deferred, clip_global_norm = 0.2", "swept twice": "eager, clip_global_norm = 0.2",
+            "accumulated": "deferred, accumulate = 4", "distributed": "eager, accumulate = 4",
+            "distributed and swept twice": "eager, accumulate = 4, clip_global_norm = 0.2"}
 
 
 def model(options):
@@ -71,7 +73,7 @@ def micro_batch(x, y, w, state, masks):
 def expected(data, init, kind):
     w, state = (init[k].astype(np.float64) for k in ("w", "s"))
     rng, momentum, losses, seen = philox.init(SEED), 0, [], []
-    count = 4 if kind == "accumulated" else 1
+    count = 4 if "accumulate" in VARIANTS[kind] else 1
     for step in range(STEPS):
         loss, gradient = 0, 0
         for i in range(step * count, (step + 1) * count):
@@ -83,7 +85,7 @@ def expected(data, init, kind):
             x, y = (data[k][i * BATCH:(i + 1) * BATCH].astype(np.float64) for k in "xy")
             l, g, state = micro_batch(x, y, w, state, masks)
             loss, gradient = loss + l / count, gradient + g / count
-        if kind == "clipped":
+        if "clip" in VARIANTS[kind]:
             norm = np.linalg.norm(gradient)
             assert norm > 0.2, norm
             gradient = gradient * 0.2 / (norm + 1e-6)

@@ -34,6 +34,9 @@ from wide_oracle import check_gradients
 STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable", "snapshots<1>", "snapshots<2>"
 MODES = "eager", "deferred"
+# Of the train step, for all variants of a model alike: eager and deferred have algorithms of their own for each.
+TRAININGS = ("", "", ", clip_global_norm = 0.1", ", clip_global_norm = 2.0", ", accumulate = 2",
+             ", accumulate = 2, clip_global_norm = 0.1")
 # On a device, variants differ in the size of blocks in place of the number of threads.
 BLOCK_SIZES = {1: 256, 2: 64}
 ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
@@ -140,10 +143,10 @@ def check_numbers(program, result, reference):
 
 def check(folder, model, every, target=""):
     """Raises Failure with what is wrong; returns whether the model diverges, in all variants."""
-    (Path(folder) / "model.mlir").write_text(model.text)
+    (Path(folder) / "model.mlir").write_text(trained(model))
     np.savez(Path(folder) / "data.npz", **model.data())
     plain = model.without_regions()
-    (Path(folder) / "plain.mlir").write_text(plain.text)
+    (Path(folder) / "plain.mlir").write_text(trained(plain))
     reference, compared = None, list(variants(model.text, model.seed, every))
     compared = [("model.mlir", "", *variant) for variant in compared]
     compared.append(("plain.mlir", "", "", MODES[model.seed % 2], 1))
@@ -184,7 +187,7 @@ def check_sample(folder, model, count, target):
     first step in float64."""
     rng = random.Random(f"{model.seed}.sample")
     np.savez(Path(folder) / "data.npz", **model.data())
-    texts = {"model": model.text, "plain": model.without_regions().text}
+    texts = {"model": trained(model), "plain": trained(model.without_regions())}
     for name, text in texts.items():
         (Path(folder) / f"{name}.mlir").write_text(text)
     policies = [*POLICIES, *(f'save_only_names<"{name}">' for name in names_in_regions(model.text)[:1])]
@@ -262,6 +265,12 @@ def make_model(seed, skip, options):
     return Head(seed, skip) if options.heads else Model(seed, skip, vectors=options.vectors, stacks=options.stacks)
 
 
+def trained(model):
+    """The text of a random model, with one of TRAININGS: a tape whose size is known only then is not stored for each micro-batch."""
+    choices = [training for training in TRAININGS if not (model.is_dynamic and "accumulate" in training)]
+    return model.text.replace("{eager}", f"{{eager{random.Random(f'{model.seed}.training').choice(choices)}}}")
+
+
 def failure_of(seed, skip, options, diverged=None):
     """Returns what is wrong, or None; adds the seed of a model that diverges to `diverged`."""
     with tempfile.TemporaryDirectory() as folder:
@@ -291,7 +300,7 @@ def examine(seed, skip, options, diverged):
     skip = reduce(seed, skip, options)
     path = Path(options.keep) / f"model{seed}.mlir"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(make_model(seed, skip, options).text)
+    path.write_text(trained(make_model(seed, skip, options)))
     kinds = "".join(f" --{kind}" for kind in ("vectors", "stacks", "heads") if getattr(options, kind))
     return f"model {seed}: {failure_of(seed, skip, options) or message}\n  kept as {path}; same_bits.py --seed {seed} --count 1{kinds}" + \
         (f" --skip {','.join(map(str, sorted(skip)))}" if skip else "")

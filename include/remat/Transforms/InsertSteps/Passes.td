@@ -29,6 +29,23 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     barrier holds the step back. Where a result of `@loss` is the old value
     itself, the update has to copy; there is a warning.
 
+    With `clip_global_norm` there are two sweeps. In the first one, each gradient
+    is squared and added up where it is final, and then dropped. After the last
+    one, whatever of the backward the gradients depend on is cloned, after a
+    barrier on the factor that follows from their norm, and steps stand in that
+    second sweep, scaled by the factor. Residuals live until it reads them. What
+    has an effect runs in the first sweep only; its results are kept. Sums are
+    those of the deferred form, in its order.
+
+    `accumulate = n` makes one loop over n micro-batches of the forward, and one of
+    each part of the backward, in its order. What another loop reads is stored for
+    every micro-batch (`remat.tape_write`); what costs nothing is recomputed, and
+    what is the same for all micro-batches once. Each loop adds up the gradients
+    that are final in its part, and steps stand after it. Parts end where little is
+    passed on; there are as many as the lowest estimated peak takes. Of a parameter
+    with contributions from several parts, what is added up so far is stored for
+    every micro-batch. With `clip_global_norm` these loops run in two sweeps.
+
     **Deferred.** All steps stand at the end. `clip_global_norm` scales them by
     a factor from the norm of all gradients. `accumulate = n` wraps the function
     in a loop over n micro-batches: data arguments are n times as large, model and

@@ -12,16 +12,17 @@ using namespace mlir::remat;
 static LogicalResult verifyMode(TrainStepOp op) {
   if (op.getEager() && op.getDeferred())
     return op.emitOpError() << "is either eager or deferred, not both";
-  if (op.getDeferred())
+  if (op.getEager() || op.getDeferred())
     return success();
   if (op.getClipGlobalNorm())
     return op.emitOpError()
            << "clip_global_norm needs the norm of all gradients before the "
-              "first update, so it cannot be eager; write {deferred, "
-              "clip_global_norm = ...} for the slower form, or clip each "
+              "first update; write {deferred, clip_global_norm = ...}, which "
+              "keeps all of them, or {eager, clip_global_norm = ...}, which "
+              "computes them twice and keeps about one layer's, or clip each "
               "gradient by itself with 'clip_value' or 'clip_norm' of the "
               "opt.optimizer";
-  if (op.getAccumulate() > 1 && !op.getEager())
+  if (op.getAccumulate() > 1)
     return op.emitOpError()
            << "accumulate needs the gradients of all micro-batches before an "
               "update; write {deferred, accumulate = "

@@ -12,13 +12,13 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     for a `@main` that trains with it (`remat-lower-train-step`).
 
     **Updates.** `eager` (the default) updates each parameter as soon as its
-    gradient is final and its old value is read no more; `deferred` updates all
-    at the end. Two things cannot be eager, and are written with their slower
-    form: `{deferred, clip_global_norm = 1.0}` scales all gradients together by
-    `min(1, clip_global_norm / (norm + clip_eps))`, for which all of them are
-    live at once; `{deferred, accumulate = 4}` averages loss and gradients over
-    4 micro-batches, for which a sum of every gradient is live throughout. The
-    step then takes 4 times as many examples. `clip_eps` is 1.0e-6 as in
+    gradient is final and its old value is read no more; `deferred` updates all at the end. Two options need
+    one of these words, for the same bits. `clip_global_norm = 1.0` scales all gradients together by `min(1,
+    clip_global_norm / (norm + clip_eps))`: `deferred` keeps all of them, `eager` runs the backward twice, for the
+    norm and for the updates, and keeps about one layer's. `accumulate = 4` averages loss and gradients over 4
+    micro-batches: `deferred` keeps a sum of every gradient; `eager` keeps what the forwards of all micro-batches
+    save, and runs them all through one part of the backward, about a layer, after the other. The step
+    takes 4 times as many examples. `clip_eps` is 1.0e-6 as in
     `torch.nn.utils.clip_grad_norm_`, unless it is given; `optax` has 0, which
     differs where gradients themselves are as small.
 
