@@ -79,8 +79,9 @@ class MemoryOfModel:
 
 
 def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Policy | Annotation | str | None, passes: str,
-             eager: bool | None, clip_global_norm: float | None, clip_eps: float | None, accumulate: int | None,
-             seed: int | None, function: str | None, eval_function: str | None, threads: int | None, options: str, file_name: str,
+             eager: bool | None, clip_global_norm: float | None, clip_eps: float | None, grad_norm: bool,
+             accumulate: int | None, seed: int | None, function: str | None, eval_function: str | None, threads: int | None,
+             options: str, file_name: str,
              optimization_level: int, cache: bool, check_nans: bool, target: str, budget: str | int | float | None, budget_of: str,
              slowdown: float | None, evaluation: Evaluation | None = None) -> Request:
     """Returns the request. Attributes of a train step are left out where no argument asks for one, since the module may have
@@ -103,6 +104,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         attributes.append(f"clip_global_norm = {number(clip_global_norm)}")
     if clip_eps is not None:
         attributes.append(f"clip_eps = {number(clip_eps)}")
+    if grad_norm:
+        attributes.append("grad_norm")
     if accumulate is not None:
         attributes.append(f"accumulate = {int(accumulate)}")
     if seed is not None:
@@ -181,8 +184,8 @@ def _finish(result: Any, records: list[tuple[Any, ...]]) -> list[Diagnostic]:
 
 def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
-               clip_global_norm: float | None = None, clip_eps: float | None = None, accumulate: int | None = None,
-               seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
+               clip_global_norm: float | None = None, clip_eps: float | None = None, grad_norm: bool = False,
+               accumulate: int | None = None, seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
                target: str = "cpu", budget: str | int | float | None = None, budget_of: str = "step",
                slowdown: float | None = None) -> Step:
@@ -191,7 +194,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
 
     - `text`: a module with a forward function, in assembly or bytecode. Its arguments with `opt.param` are trained.
     - `optimizer`: an update rule (`remat.AdamW(3e-4)`, or the text of an attribute). Needed if, and only if, the module
-      has no `remat.train_step`; so are `eager`, `clip_global_norm`, `accumulate` and `seed`.
+      has no `remat.train_step`; so are `eager`, `clip_global_norm`, `grad_norm`, `accumulate` and `seed`.
     - `policy`: what is rematerialized. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
       alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything.
     - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
@@ -201,6 +204,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
       it runs all micro-batches through one layer after the other, and keeps what their forwards save.
     - `clip_global_norm`, `accumulate`: the largest norm of all gradients together; micro-batches of a step.
     - `clip_eps`: what is added to that norm before the largest one is divided by it: 1e-6, as PyTorch does, if it is not given.
+    - `grad_norm`: whether `step.grad_norm` is the norm of all gradients, before they are clipped.
     - `seed`: of initial values and random states (default 0).
     - `function`: the loss (default: the only public function).
     - `eval_function`: what `step.eval` computes: a function of parameters and states, by name, and of data (default: that of

@@ -24,6 +24,7 @@ logger = logging.getLogger("remat")
 SAVED_ROLES = ("parameter", "optimizer", "state", "random")
 STEP_KEY = "remat.step"
 KINDS = ("object", "archive", "shared")
+GRAD_NORM = "remat.grad_norm"
 FORMAT = "remat.step.1"
 Array = np.ndarray[Any, Any]
 
@@ -88,6 +89,9 @@ class Step:
         # Every call needs these; making them takes longer than some steps.
         self._inputs, self._eval_inputs = ([(a, f"argument {i} ('{a.name}')") for i, a in enumerate(arguments)]
                                            for arguments in (self.data, self.eval_data))
+        self._read_norm: Callable[[], Array] | None = None
+        # The one that ran last: this one, or one for another batch.
+        self._latest: Step | None = None
         self._results = self._find_results(native.results())
         self._eval_results = self._find_results(native.evaluation_results())
 
@@ -100,6 +104,7 @@ class Step:
 
     def _find_results(self, indices: list[int]) -> _Results:
         readers = {self.arguments[i].name: _make_reader(self._native, self.arguments[i], i) for i in indices}
+        self._read_norm = readers.pop(GRAD_NORM, self._read_norm)
         return _Results(readers.pop("loss", None), list(readers.items()))
 
     # --- Running -------------------------------------------------------------------------------
@@ -108,7 +113,9 @@ class Step:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
         if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
-            return other(*batch)
+            results = other(*batch)
+            self._latest = other
+            return results
         located = _locate_all("the step", self._inputs, batch, self.device)
         if self._rates:
             self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
@@ -117,6 +124,7 @@ class Step:
         if problem is not None:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
+        self._latest = self
         return self._results.read()
 
     def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]],
@@ -160,6 +168,16 @@ class Step:
     def seed(self) -> int:
         """The seed of initial values and random states."""
         return int(self._native.seed)
+
+    @property
+    def grad_norm(self) -> float:
+        """The norm of all gradients of the last step, before they were clipped, for a step that was compiled with
+        `grad_norm=True`; NaN before the first one."""
+        if self._read_norm is None:
+            raise TypeError("the step was compiled without the norm of its gradients; say grad_norm=True, or grad_norm in the "
+                            "module's remat.train_step")
+        read = self._latest and self._latest._read_norm
+        return float(read()) if read else math.nan
 
     # --- Seeing --------------------------------------------------------------------------------
 

@@ -61,16 +61,35 @@ def test_what_is_not_eager(arguments, attributes, tmp_path):
 def test_eager_forms(name, arguments, tmp_path):
     """Two backwards, and loops over micro-batches for each part of it, compute what needs all gradients at once otherwise."""
     value, attribute = OPTIMIZERS[name]
-    options = ", ".join(["eager", "seed = 3", *(f"{key} = {number}" for key, number in arguments.items())])
+    options = ", ".join(["eager", "seed = 3", "grad_norm", *(f"{key} = {number}" for key, number in arguments.items())])
     text = mlp(f"opt.optimizer @o = {attribute}\nremat.train_step @step for @loss optimizer(@o) {{{options}}}")
-    eager, deferred, other = (remat.mlir.train_step(mlp(), optimizer=value, seed=3, eager=mode, **arguments)
+    eager, deferred, other = (remat.mlir.train_step(mlp(), optimizer=value, seed=3, eager=mode, grad_norm=True, **arguments)
                               for mode in (True, False, True))
     arrays = batches(STEPS * arguments.get("accumulate", 1))
     for i in range(STEPS):
+        assert np.isnan(eager.grad_norm) == (i == 0)
         assert eager(*batch_of(eager, arrays, i)) == deferred(*batch_of(deferred, arrays, i))
+        assert eager.grad_norm == deferred.grad_norm > 0.1
     for name, found in eager.state_dict().items():
         assert found.tobytes() == deferred.state_dict()[name].tobytes(), name
     compare(other, text, arrays, tmp_path)
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("eager", [True, False])
+def test_norm_of_gradients(eager, accumulate):
+    """The step is one of gradient descent, so parameters tell what the gradients were."""
+    arguments = {"optimizer": remat.SGD(0.5), "eager": eager, "accumulate": accumulate}
+    step = remat.mlir.train_step(mlp(), grad_norm=True, **arguments)
+    plain = remat.mlir.train_step(mlp(), **arguments)
+    arrays = batches(3 * accumulate)
+    for i in range(3):
+        before = {name: value.astype(np.float64) for name, value in step.parameters.items()}
+        assert step(*batch_of(step, arrays, i)) == plain(*batch_of(plain, arrays, i))
+        expected = np.sqrt(sum(np.square((before[name] - value) / 0.5).sum() for name, value in step.parameters.items()))
+        np.testing.assert_allclose(step.grad_norm, expected, rtol=1e-5)
+    with pytest.raises(TypeError, match="grad_norm=True"):
+        plain.grad_norm  # noqa: B018
 
 
 @pytest.mark.parametrize("policy", ["none", "everything_saveable", "nothing_saveable"])

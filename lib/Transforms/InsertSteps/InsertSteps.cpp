@@ -206,6 +206,21 @@ static void insertDeferredSteps(StepFunction &step, TrainStepOp train,
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Appends the norm of the gradients to the results.
+static void returnNorm(StepFunction &step, Value norm, OpBuilder &builder) {
+  func::FuncOp function = step.function;
+  Operation *terminator = function.getBody().front().getTerminator();
+  builder.setInsertionPoint(terminator);
+  auto type = RankedTensorType::get({}, norm.getType());
+  Value tensor =
+      tensor::FromElementsOp::create(builder, norm.getLoc(), type, norm);
+  (void)function.insertResult(function.getNumResults(), type,
+                              builder.getDictionaryAttr(builder.getNamedAttr(
+                                  RematDialect::getMetricAttrName(),
+                                  builder.getStringAttr(kGradNormName))));
+  terminator->insertOperands(terminator->getNumOperands(), tensor);
+}
+
 /// Appends the new parameters and states to the results, and says which
 /// argument each of them replaces.
 static void returnUpdates(StepFunction &step,
@@ -286,7 +301,7 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   SmallVector<opt::EagerStepOp> steps;
   builder.setInsertionPoint(step->function.getBody().front().getTerminator());
   Value norm;
-  if (train.getClipGlobalNorm())
+  if (train.getClipGlobalNorm() || train.getGradNorm())
     norm = emitNorm(*step, train, builder);
   Value scale = emitScale(train, norm, builder);
   if (train.isEager())
@@ -294,6 +309,8 @@ static LogicalResult insertSteps(TrainStepOp train, bool isJointShared) {
   else
     insertDeferredSteps(*step, train, scale, builder, steps);
   writeStatesInPlace(*step, builder);
+  if (train.getGradNorm())
+    returnNorm(*step, norm, builder);
   returnUpdates(*step, steps);
   return verifyNoLateReads(step->function);
 }

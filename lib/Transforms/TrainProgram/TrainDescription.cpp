@@ -58,9 +58,13 @@ const CallResult *mlir::remat::findLoss(ArrayRef<CallResult> results) {
     if (result.attributes.get(RematDialect::getLossAttrName()))
       return isa_and_nonnull<FloatType>(getScalarType(result.type)) ? &result
                                                                     : nullptr;
-  for (const CallResult &result : results)
-    if (isa_and_nonnull<FloatType>(getScalarType(result.type)))
+  for (const CallResult &result : results) {
+    auto metric =
+        result.attributes.getAs<StringAttr>(RematDialect::getMetricAttrName());
+    if (isa_and_nonnull<FloatType>(getScalarType(result.type)) &&
+        (!metric || metric != kGradNormName))
       return &result;
+  }
   return nullptr;
 }
 

@@ -11,8 +11,8 @@ remat.train_step @b for @loss optimizer(@sgd) eval(@accuracy) {eager, steps = 10
 remat.train_step @c for @loss optimizer(@sgd) {deferred, clip_global_norm = 1.0, accumulate = 4}
 // CHECK: remat.train_step @e for @loss optimizer(@sgd) {accumulate = 4 : i64, eager}
 remat.train_step @e for @loss optimizer(@sgd) {eager, accumulate = 4}
-// CHECK: remat.train_step @d for @loss optimizer(@sgd) {clip_global_norm = 1.000000e+00 : f64, eager}
-remat.train_step @d for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0}
+// CHECK: remat.train_step @d for @loss optimizer(@sgd) {clip_global_norm = 1.000000e+00 : f64, eager, grad_norm}
+remat.train_step @d for @loss optimizer(@sgd) {eager, clip_global_norm = 1.0, grad_norm}
 
 // -----
 
@@ -39,7 +39,7 @@ remat.train_step @a for @loss optimizer(@sgd) {accumulate = 2}
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 func.func private @loss(tensor<4xf32>) -> f32
-// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, budget, budget_of, slowdown, clip_global_norm, clip_eps, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
+// expected-error @+1 {{has no option 'log_evry'; options are eager, deferred, budget, budget_of, slowdown, clip_global_norm, clip_eps, grad_norm, accumulate, steps, seed, log_every, shuffle, data, init, checkpoint, checkpoint_every, eval_every, eval_data}}
 remat.train_step @a for @loss optimizer(@sgd) {log_evry = 3}
 
 // -----

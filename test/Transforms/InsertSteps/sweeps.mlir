@@ -120,3 +120,24 @@ func.func private @backward(%w: tensor<4xf32>, %d: tensor<4xf32>) -> (tensor<4xf
   %n = math.sin %w : tensor<4xf32>
   return %g, %n : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The norm is a result on request, without clipping, too: then one sweep is enough.
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {eager, grad_norm}
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: -> (f32, tensor<f64> {remat.metric = "remat.grad_norm"}, tensor<4xf32> {remat.updates = 0 : i64})
+// CHECK: %[[G:.*]] = math.exp
+// CHECK: %[[W:.*]] = opt.eager_step @sgd(%arg0, %[[G]]) step %arg2 {parameter
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[G]]
+// CHECK: %[[ROOT:.*]] = math.sqrt
+// CHECK: %[[NORM:.*]] = tensor.from_elements %[[ROOT]]
+// CHECK: return %{{.*}}, %[[NORM]], %[[W]]
+func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, tensor<4xf32> {remat.gradient_of = 0}) {
+  %loss = arith.constant 0.0 : f32
+  %g = math.exp %x : tensor<4xf32>
+  return %loss, %g : f32, tensor<4xf32>
+}

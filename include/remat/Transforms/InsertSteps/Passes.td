@@ -46,6 +46,8 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     with contributions from several parts, what is added up so far is stored for
     every micro-batch. With `clip_global_norm` these loops run in two sweeps.
 
+    `grad_norm` appends the norm of all gradients to the results of `@loss`.
+
     **Deferred.** All steps stand at the end. `clip_global_norm` scales them by
     a factor from the norm of all gradients. `accumulate = n` wraps the function
     in a loop over n micro-batches: data arguments are n times as large, model and

@@ -93,8 +93,8 @@ LogicalResult TrainStepOp::verify() {
       return emitOpError()
              << "has no option '" << attribute.getName().getValue()
              << "'; options are eager, deferred, budget, budget_of, slowdown, "
-                "clip_global_norm, clip_eps, accumulate, steps, seed, "
-                "log_every, shuffle, data, init, "
+                "clip_global_norm, clip_eps, grad_norm, accumulate, steps, "
+                "seed, log_every, shuffle, data, init, "
                 "checkpoint, "
                 "checkpoint_every, eval_every, eval_data";
   for (const std::string &other : {getLoss().str(), getJointName()})

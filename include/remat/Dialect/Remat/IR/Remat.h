@@ -99,6 +99,9 @@ inline constexpr llvm::StringLiteral kBackwardPhase = "backward";
 inline constexpr llvm::StringLiteral kRecomputePhase = "recompute";
 inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 
+/// The name of the norm of all gradients among results of the step.
+inline constexpr llvm::StringLiteral kGradNormName = "remat.grad_norm";
+
 /// The phase of `op`; empty for the forward.
 StringRef getPhase(Operation *op);
 /// Says that `op` is part of `phase`; does nothing for the forward.

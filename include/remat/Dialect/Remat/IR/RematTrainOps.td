@@ -20,7 +20,10 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
     save, and runs them all through one part of the backward, about a layer, after the other. The step
     takes 4 times as many examples. `clip_eps` is 1.0e-6 as in
     `torch.nn.utils.clip_grad_norm_`, unless it is given; `optax` has 0, which
-    differs where gradients themselves are as small.
+    differs where gradients themselves are as small. With `grad_norm`, the norm
+    of all gradients (of their means over micro-batches, before they are
+    clipped) is a result of the step, a `tensor<f64>` with
+    `remat.metric = "remat.grad_norm"`.
 
     **Memory.** `budget = "500MiB"` (or a fraction, `"0.5"`) is the most bytes that a
     step may take: everything that it needs, or, with `budget_of = "arena"`, what it
@@ -81,6 +84,7 @@ def Remat_TrainStepOp : Remat_Op<"train_step", [
                        OptionalAttr<F64Attr>:$slowdown,
                        OptionalAttr<F64Attr>:$clip_global_norm,
                        DefaultValuedAttr<F64Attr, "1e-6">:$clip_eps,
+                       UnitAttr:$grad_norm,
                        DefaultValuedAttr<I64Attr, "1">:$accumulate,
                        DefaultValuedAttr<I64Attr, "100">:$steps,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
