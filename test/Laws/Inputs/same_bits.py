@@ -35,8 +35,12 @@ STEPS = 3
 POLICIES = "", "none", "everything_saveable", "nothing_saveable", "dots_saveable", "snapshots<1>", "snapshots<2>"
 MODES = "eager", "deferred"
 # Of the train step, for all variants of a model alike: eager and deferred have algorithms of their own for each.
-TRAININGS = ("", "", ", clip_global_norm = 0.1", ", clip_global_norm = 2.0", ", accumulate = 2",
-             ", accumulate = 2, clip_global_norm = 0.1")
+TRAININGS = ("", "", ", clip_global_norm = 0.1", ", clip_global_norm = 2.0, grad_norm", ", accumulate = 2", ", accumulate = 3",
+             ", accumulate = 2, clip_global_norm = 0.1", ", grad_norm")
+# Of the optimizer, for about half of the models; NAME is a parameter's.
+CLIPPINGS = ("clip_value = 0.05", "clip_norm = 0.1", "clip_value = 0.1, clip_norm = 0.1", 'groups = [#opt.group<"NAME", lr = 0.001>]',
+             'groups = [#opt.group<"NAME", frozen>], clip_norm = 0.1')
+ROUNDINGS = "nearest", "stochastic", "kahan"
 # On a device, variants differ in the size of blocks in place of the number of threads.
 BLOCK_SIZES = {1: 256, 2: 64}
 ANNOTATIONS = ("ops=linalg.matmul policy=nothing_saveable", "whole policy=dots_saveable",
@@ -143,10 +147,10 @@ def check_numbers(program, result, reference):
 
 def check(folder, model, every, target=""):
     """Raises Failure with what is wrong; returns whether the model diverges, in all variants."""
-    (Path(folder) / "model.mlir").write_text(trained(model))
+    (Path(folder) / "model.mlir").write_text(trained(model, not target))
     np.savez(Path(folder) / "data.npz", **model.data())
     plain = model.without_regions()
-    (Path(folder) / "plain.mlir").write_text(trained(plain))
+    (Path(folder) / "plain.mlir").write_text(trained(plain, not target))
     reference, compared = None, list(variants(model.text, model.seed, every))
     compared = [("model.mlir", "", *variant) for variant in compared]
     compared.append(("plain.mlir", "", "", MODES[model.seed % 2], 1))
@@ -265,10 +269,33 @@ def make_model(seed, skip, options):
     return Head(seed, skip) if options.heads else Model(seed, skip, vectors=options.vectors, stacks=options.stacks)
 
 
-def trained(model):
-    """The text of a random model, with one of TRAININGS: a tape whose size is known only then is not stored for each micro-batch."""
-    choices = [training for training in TRAININGS if not (model.is_dynamic and "accumulate" in training)]
-    return model.text.replace("{eager}", f"{{eager{random.Random(f'{model.seed}.training').choice(choices)}}}")
+def narrowed(text, rounding):
+    """The model with parameters of bf16, which it reads in f32."""
+    casts = []
+
+    def declare(found):
+        name, dims = found.groups()
+        casts.append(f"  {name} = arith.extf {name}_narrow : tensor<{dims}xbf16> to tensor<{dims}xf32>\n")
+        return f"{name}_narrow: tensor<{dims}xbf16> {{opt.param"
+
+    text = re.sub(r"(%\w+): tensor<([\dx]+)xf32> \{opt\.param", declare, text)
+    text = re.sub(r"(opt\.optimizer @optimizer = #opt\.(?!custom).*)>", rf"\1, rounding = {rounding}>", text)
+    return re.sub(r"(func\.func @loss\([^{]*(?:\{[^{]*)*?\{\n)", lambda found: found[1] + "".join(casts), text)
+
+
+def trained(model, may_be_narrow=True):
+    """The text of a random model, with one of TRAININGS, and perhaps one of CLIPPINGS and parameters of bf16. A tape whose size
+    is not known is not stored for each micro-batch. Targets may differ in the last bit, which is much of a bf16."""
+    choices = random.Random(f"{model.seed}.training")
+    trainings = [training for training in TRAININGS if not (model.is_dynamic and "accumulate" in training)]
+    text = model.text.replace("{eager}", f"{{eager{choices.choice(trainings)}}}")
+    if choices.random() < 0.3 and may_be_narrow:
+        text = narrowed(text, choices.choice(ROUNDINGS))
+    names = re.findall(r'opt\.param = "([^"]+)"', text)
+    if choices.random() < 0.5 or not names:
+        return text
+    clipping = choices.choice(CLIPPINGS).replace("NAME", choices.choice(names))
+    return re.sub(r"(opt\.optimizer @optimizer = .*)", lambda found: f"{found[1]} {{{clipping}}}", text)
 
 
 def failure_of(seed, skip, options, diverged=None):
