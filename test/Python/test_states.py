@@ -65,6 +65,20 @@ def test_states_have_names_and_the_bits_of_a_program(kind, shapes, tmp_path):
     assert_same_bits(step, losses, program_losses, saved)
 
 
+@pytest.mark.parametrize("element, options", [
+    ("f32", {"states": "int8"}), ("f32", {"states": "int4"}), ("f32", {"states": "bf16"}),
+    ("bf16", {"states": "int8", "rounding": "stochastic"}), ("bf16", {"rounding": "kahan"})])
+@pytest.mark.parametrize("arguments", [{"clip_global_norm": 0.5}, {"accumulate": 2}, {"accumulate": 2, "clip_global_norm": 0.5}])
+def test_eager_forms_of_clipping_and_accumulation(element, options, arguments):
+    steps = [remat.mlir.train_step(model(element), optimizer=remat.AdamW(0.01, **options), seed=3, eager=eager, **arguments)
+             for eager in (True, False)]
+    for i in range(STEPS // 2):
+        first, second = (step(data()[4 * i:4 * i + 2 * arguments.get("accumulate", 1)]) for step in steps)
+        assert first == second
+    states = [step.state_dict() for step in steps]
+    assert all(states[0][name].tobytes() == states[1][name].tobytes() for name in states[0])
+
+
 @pytest.mark.parametrize("rounding", ["nearest", "stochastic", "kahan"])
 def test_parameters_of_bf16(rounding, tmp_path):
     steps = [remat.mlir.train_step(model("bf16"), optimizer=remat.AdamW(0.001, states="int8", rounding=rounding), seed=3, eager=eager)

@@ -168,3 +168,35 @@ func.func @loss_grad(%w: tensor<4xf32> {opt.param}) -> (f32, tensor<4xf32> {rema
   %loss = arith.constant 0.0 : f32
   return %loss, %w : f32, tensor<4xf32>
 }
+
+// -----
+
+// Loops over micro-batches would print in another order than one loop does.
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {eager, accumulate = 2}
+func.func private @print(tensor<4xf32>)
+func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, tensor<4xf32> {remat.gradient_of = 0}) {
+  %loss = arith.constant 0.0 : f32
+  remat.begin_backward
+  // expected-error @+1 {{accumulate = 2 cannot be eager here: this operation of the backward has effects, whose order would be another; say {deferred, accumulate = ...}}}
+  call @print(%x) : (tensor<4xf32>) -> ()
+  return %loss, %x : f32, tensor<4xf32>
+}
+
+// -----
+
+// What the forward saves for the backward is stored for every micro-batch before one of them has run.
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {eager, accumulate = 2}
+func.func private @chosen(tensor<4xf32>) -> tensor<?xf32> attributes {remat.pure}
+func.func private @gradient(tensor<?xf32>) -> tensor<4xf32> attributes {remat.pure}
+func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, tensor<4xf32> {remat.gradient_of = 0}) {
+  %loss = arith.constant 0.0 : f32
+  // expected-error @+1 {{accumulate = 2 cannot be eager here: the backward needs a value of type 'tensor<?xf32>' of each micro-batch, whose size is not known before it; say {deferred, accumulate = ...}}}
+  %h = call @chosen(%x) : (tensor<4xf32>) -> tensor<?xf32>
+  remat.begin_backward
+  %g = call @gradient(%h) : (tensor<?xf32>) -> tensor<4xf32>
+  return %loss, %g : f32, tensor<4xf32>
+}
