@@ -101,8 +101,8 @@ static void putContiguousLast(const LoopNest &nest,
 }
 
 static FailureOr<Product> matchProduct(OpBuilder &builder, linalg::LinalgOp op,
-                                       bool mixed) {
-  if (!isLibraryProduct(op, mixed))
+                                       bool alike) {
+  if (!isLibraryProduct(op, alike))
     return failure();
   Product product;
   FailureOr<LoopNest> nest = buildLoopNest(builder, op);
@@ -193,7 +193,7 @@ private:
 
   void emitCall(ArrayRef<unsigned> batch, ArrayRef<OpFoldResult> offsets,
                 bool accumulate) {
-    StringRef name = getFunction();
+    std::string name = getFunction();
     int64_t dynamic = ShapedType::kDynamic;
     auto layout = StridedLayoutAttr::get(b.getContext(), dynamic,
                                          SmallVector<int64_t>(4, dynamic));
@@ -212,16 +212,22 @@ private:
     copyPhase(nest.op, call);
   }
 
-  /// By the factors' type, and the result's where it is another.
-  StringRef getFunction() const {
-    Type factor = product.a().elementType;
-    bool isRounded = product.c().elementType == factor;
-    return factor.isF32()   ? tf32 ? "remat_gemm_tf32" : "remat_gemm_f32"
-           : factor.isF64() ? "remat_gemm_f64"
-           : factor.isBF16()
-               ? isRounded ? "remat_gemm_bf16" : "remat_gemm_bf16_f32"
-           : isRounded ? "remat_gemm_f16"
-                       : "remat_gemm_f16_f32";
+  /// By the factors' types, and the result's where it is another.
+  std::string getFunction() const {
+    Type a = product.a().elementType, b = product.b().elementType,
+         c = product.c().elementType;
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    os << "remat_gemm_";
+    if (tf32 && a.isF32() && b.isF32())
+      os << "tf32";
+    else
+      os << a;
+    if (a != b)
+      os << 'x' << b;
+    if (a != b || b != c)
+      os << '_' << c;
+    return name;
   }
 
   /// The operand as batch x batch x rows x columns.
@@ -266,7 +272,7 @@ struct ConvertLinalgToLibrary
     });
     SymbolTable symbols(getOperation());
     for (linalg::LinalgOp op : ops)
-      if (!convertProduct(symbols, op) && mixed && isRoundedProduct(op)) {
+      if (!convertProduct(symbols, op) && isRoundedProduct(op)) {
         op->emitOpError("is rounded after each term, for it is no product of "
                         "the library; run remat-split-rounded-products before "
                         "bufferization");
@@ -276,7 +282,7 @@ struct ConvertLinalgToLibrary
 
   bool convertProduct(SymbolTable &symbols, linalg::LinalgOp op) {
     OpBuilder builder(op);
-    FailureOr<Product> product = matchProduct(builder, op, mixed);
+    FailureOr<Product> product = matchProduct(builder, op, alike);
     if (failed(product))
       return false;
     // BLAS writes zeros itself, unless the product is a sum of several calls.

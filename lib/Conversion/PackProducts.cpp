@@ -165,7 +165,7 @@ protected:
       else if (auto backward = dyn_cast<AttentionBackwardOp>(op))
         changed |= packAttention(backward);
       else if (auto product = dyn_cast<linalg::LinalgOp>(op);
-               product && isLibraryProduct(product, mixed))
+               product && isLibraryProduct(product, alike))
         changed |= packProduct(product);
     });
     if (!changed)

@@ -25,20 +25,24 @@ static bool hasPlainProductBody(linalg::LinalgOp op) {
          isa<arith::AddFOp>(*++body->begin());
 }
 
-static bool hasMixedProductTypes(linalg::LinalgOp op) {
+static bool isNarrow(Type type) { return type.isBF16() || type.isF16(); }
+
+static bool hasNarrowProductTypes(linalg::LinalgOp op, bool alike) {
   Block *body = op.getBlock();
-  Type type = body->getArgument(0).getType();
+  Type a = body->getArgument(0).getType(), b = body->getArgument(1).getType();
   Type result = body->getArgument(2).getType();
-  return (type.isBF16() || type.isF16()) &&
-         body->getArgument(1).getType() == type &&
-         (remat::isRoundedProduct(op) ? result == type : result.isF32());
+  if (a != b && (alike || (!a.isF32() && !b.isF32())))
+    return false;
+  Type narrow = isNarrow(a) ? a : b;
+  return isNarrow(narrow) &&
+         (remat::isRoundedProduct(op) ? result == narrow : result.isF32());
 }
 
-bool remat::isLibraryProduct(linalg::LinalgOp op, bool mixed) {
+bool remat::isLibraryProduct(linalg::LinalgOp op, bool alike) {
   if (isProduct(op) && linalg::isaContractionOpInterface(op) &&
       hasPlainProductBody(op))
     return true;
-  return mixed && isProductOfExtended(op) && hasMixedProductTypes(op);
+  return isProductOfExtended(op) && hasNarrowProductTypes(op, alike);
 }
 
 /// The buffer that a value is part of. What `memref.view` returns is a buffer

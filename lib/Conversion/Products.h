@@ -11,11 +11,11 @@
 
 namespace mlir::remat {
 
-/// Returns true if `op` is a matrix product on f32 or f64 whose body is c + a *
-/// b, without casts; with `mixed`, also one whose factors are bf16 or f16, both
-/// of one type, and are added up in f32, and whose result may be rounded to
-/// that type.
-bool isLibraryProduct(linalg::LinalgOp op, bool mixed = false);
+/// Returns true if `op` is a matrix product that the runtime has: c + a * b on
+/// f32 or f64, or with factors of bf16, f16 or f32 that are added up in f32,
+/// and a result that may be rounded to the type of a narrow factor. With
+/// `alike`, both factors have one type.
+bool isLibraryProduct(linalg::LinalgOp op, bool alike = false);
 
 /// The `linalg.fill` that gives `op` its output of this number, if nothing else
 /// touches that memory in between; null if there is none.

@@ -78,13 +78,11 @@ static void split(linalg::LinalgOp op) {
 namespace {
 struct SplitRoundedProducts
     : remat::impl::SplitRoundedProductsBase<SplitRoundedProducts> {
-  using SplitRoundedProductsBase::SplitRoundedProductsBase;
-
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> products;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (op.hasPureTensorSemantics() && isRoundedProduct(op) &&
-          !(keepOne && isProductOfExtended(op) &&
+          !(isProductOfExtended(op) &&
             isOneProduct(op.getIndexingMapsArray(), op.getStaticLoopRanges())))
         products.push_back(op);
     });

@@ -61,7 +61,7 @@ void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                            const TargetOptions &options) {
   // Kernels that read the same memory are merged: by one view of it.
   pm.addPass(createCommonSubexpressionsPass());
-  pm.addPass(createConvertLinalgToLibrary({/*mixed=*/true, options.tf32}));
+  pm.addPass(createConvertLinalgToLibrary({/*alike=*/true, options.tf32}));
   pm.addPass(createMergeLaunches());
   ConvertAttentionToGPUOptions attention;
   attention.tf32 = options.tf32;
@@ -115,7 +115,7 @@ struct CUDATarget : Target {
   }
   void addBeforeScheduling(OpPassManager &pm,
                            const TargetOptions &options) const override {
-    pm.addPass(createSplitRoundedProducts({/*keepOne=*/true}));
+    pm.addPass(createSplitRoundedProducts());
     pm.addPass(createCarryScalars());
     pm.addPass(createSinkScalars());
     pm.addPass(createSplitReductions());
@@ -128,7 +128,7 @@ struct CUDATarget : Target {
     pm.addPass(createMergeLaunches({/*neighbours=*/true}));
     pm.addPass(createGroupUpdates());
     pm.addPass(createWidenProducts());
-    pm.addPass(createPackProducts({/*mixed=*/true}));
+    pm.addPass(createPackProducts({/*alike=*/true}));
     pm.addPass(createProductWorkspace());
   }
   void addTrainStepLowering(OpPassManager &pm, bool asFunction) const override {

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from remat.testing.libraries import Library  # noqa: E402
+from remat.testing.libraries import Library, TrainedLibrary  # noqa: E402
 
 COUNT = 3000
 PROGRAM = """
@@ -100,9 +100,8 @@ def main():
             pooling = library.call("pooling_grad", [image], [("f32", 0), (kind, 3)])
             splat = library.call("splat_grad", [np.array(0, "u2")], [("f32", 0), (kind, 0)])
             ones = np.full((1, COUNT), 0x3F80 if kind == "bf16" else 0x3C00, "u2")
-            library = Library(PRODUCT.format(n=COUNT, kind=kind), folder,
-                              "remat-fold, remat-split-rounded-products", name="product")
-            sums, = library.call("product", [ones, np.repeat(ones.T, 4, 1)], [("f32", 0)])
+            library = TrainedLibrary(PRODUCT.format(n=COUNT, kind=kind), folder, name="product")
+            sums, _ = library.call("product_grad", [ones, np.repeat(ones.T, 4, 1)], [("f32", ()), (kind, (1, COUNT))])
         for name, (_, gradient), right in (("table", table, np.repeat([bits, 0], 8)), ("splat", splat, [bits]),
                                            ("pooling", pooling, np.where(image.ravel() > 0, bits, 0))):
             same = np.array_equal(np.asarray(gradient).view("u2").ravel(), np.asarray(right, "u2"))

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -convert-linalg-to-library=mixed -verify-diagnostics
+// RUN: remat-opt %s -convert-linalg-to-library -verify-diagnostics
 
 func.func @two_calls_would_round_twice(%a: memref<8x4x5xbf16>, %b: memref<5x4x6xbf16>, %c: memref<8x6xbf16>) {
   // expected-error @below {{is rounded after each term, for it is no product of the library; run remat-split-rounded-products before bufferization}}

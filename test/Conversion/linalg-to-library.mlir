@@ -85,10 +85,55 @@ func.func @a_reduction_with_its_producer_is_no_product(%a : memref<8x16xf32>, %b
 
 // -----
 
+// CHECK-LABEL: func @narrow_factors_stay_narrow
+// CHECK: call @remat_gemm_bf16_f32
+func.func @narrow_factors_stay_narrow(%a : memref<8x16xbf16>, %b : memref<16x32xbf16>, %c : memref<8x32xf32>) {
+  linalg.matmul ins(%a, %b : memref<8x16xbf16>, memref<16x32xbf16>) outs(%c : memref<8x32xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @factors_of_two_types
+// CHECK: call @remat_gemm_f32xf16_f32
+func.func @factors_of_two_types(%a : memref<8x16xf32>, %b : memref<16x32xf16>, %c : memref<8x32xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<8x16xf32>, memref<16x32xf16>) outs(%c : memref<8x32xf32>) attrs = {remat.order = "product"} {
+  ^bb0(%x : f32, %y : f16, %s : f32):
+    %q = arith.extf %y : f16 to f32
+    %t = arith.mulf %x, %q : f32
+    %u = arith.addf %s, %t : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @the_result_is_rounded
+// CHECK: call @remat_gemm_f32xbf16_bf16
+func.func @the_result_is_rounded(%a : memref<8x16xf32>, %b : memref<16x32xbf16>, %c : memref<8x32xbf16>) {
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<8x16xf32>, memref<16x32xbf16>) outs(%c : memref<8x32xbf16>) attrs = {remat.order = "rounded product"} {
+  ^bb0(%x : f32, %y : bf16, %s : bf16):
+    %q = arith.extf %y : bf16 to f32
+    %w = arith.extf %s : bf16 to f32
+    %t = arith.mulf %x, %q : f32
+    %u = arith.addf %w, %t : f32
+    %r = arith.truncf %u : f32 to bf16
+    linalg.yield %r : bf16
+  }
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func @other_types_are_left_to_kernels
 // CHECK: linalg.matmul
-func.func @other_types_are_left_to_kernels(%a : memref<8x16xbf16>, %b : memref<16x32xbf16>, %c : memref<8x32xf32>) {
-  linalg.matmul ins(%a, %b : memref<8x16xbf16>, memref<16x32xbf16>) outs(%c : memref<8x32xf32>)
+func.func @other_types_are_left_to_kernels(%a : memref<8x16xi32>, %b : memref<16x32xi32>, %c : memref<8x32xi32>) {
+  linalg.matmul ins(%a, %b : memref<8x16xi32>, memref<16x32xi32>) outs(%c : memref<8x32xi32>)
   return
 }
 

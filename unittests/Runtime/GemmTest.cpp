@@ -28,10 +28,10 @@ template <typename T> struct Operand {
     int64_t inner = isRowMajor ? columns : rows;
     int64_t outer = isRowMajor ? rows : columns;
     int64_t lead = inner + draw(5), stride = outer * lead + draw(5);
-    std::uniform_real_distribution<T> drawValue(-1, 1);
+    std::uniform_real_distribution<SumOf<T>> drawValue(-1, 1);
     for (int64_t i = 0; i < (batch - 1) * stride + (outer - 1) * lead + inner;
          ++i)
-      values.push_back(drawValue(random));
+      values.push_back(T(drawValue(random)));
     values.shrink_to_fit();
     memref = {values.data(),
               values.data(),
@@ -46,9 +46,10 @@ template <typename T> struct Operand {
 };
 
 /// docs/bits.md: 512 terms at a time are a chain from zero.
-template <typename T>
-T expected(const Operand<T> &a, const Operand<T> &b, int64_t matrix,
-           int64_t row, int64_t column, T before, bool accumulate) {
+template <typename A, typename B, typename C>
+C expected(const Operand<A> &a, const Operand<B> &b, int64_t matrix,
+           int64_t row, int64_t column, C before, bool accumulate) {
+  using T = SumOf<C>;
   T total = before;
   int64_t terms = a.memref.sizes[3];
   for (int64_t k = 0; k < terms; k += kPanelDepth) {
@@ -60,10 +61,11 @@ T expected(const Operand<T> &a, const Operand<T> &b, int64_t matrix,
     }
     total = k > 0 || accumulate ? total + sum : sum;
   }
-  return total;
+  return C(total);
 }
 
-template <typename T> void check(unsigned seed, bool isLarge = false) {
+template <typename A, typename B = A, typename C = A>
+void check(unsigned seed, bool isLarge = false) {
   std::mt19937 random(seed);
   auto draw = [&](int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
@@ -74,14 +76,15 @@ template <typename T> void check(unsigned seed, bool isLarge = false) {
   int64_t batch = isLarge ? 1 : draw(1, 3);
   int64_t rows = drawSize(), columns = drawSize();
   int64_t terms = draw(0, 3) ? drawSize() : draw(500, 1100);
-  Operand<T> a(random, batch, rows, terms), b(random, batch, terms, columns),
-      c(random, batch, rows, columns);
+  Operand<A> a(random, batch, rows, terms);
+  Operand<B> b(random, batch, terms, columns);
+  Operand<C> c(random, batch, rows, columns);
   bool accumulate = draw(0, 1);
-  std::vector<T> wanted = c.values;
+  std::vector<C> wanted = c.values;
   for (int64_t i = 0; i < batch; ++i)
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < columns; ++column) {
-        T &element = wanted[c.at(i, row, column)];
+        C &element = wanted[c.at(i, row, column)];
         element = expected(a, b, i, row, column, element, accumulate);
       }
   setThreads(draw(1, 3));
@@ -91,24 +94,36 @@ template <typename T> void check(unsigned seed, bool isLarge = false) {
                               << rows << " x " << columns << " x " << terms;
 }
 
+/// Small products have all types that there are.
+void checkAll(unsigned seed, bool isLarge = false) {
+  check<float>(seed, isLarge);
+  check<double>(seed, isLarge);
+  check<BF16>(seed, isLarge);
+  check<float, BF16, float>(seed, isLarge);
+  if (isLarge)
+    return;
+  check<F16>(seed);
+  check<BF16, BF16, float>(seed);
+  check<F16, F16, float>(seed);
+  check<BF16, float, BF16>(seed);
+  check<F16, float, float>(seed);
+  check<float, F16, F16>(seed);
+}
+
 TEST(GemmTest, hasOneOrderInAnyLayout) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "whether this processor fuses is not asked here";
 #endif
-  for (unsigned seed = 0; seed < 100; ++seed) {
-    check<float>(seed);
-    check<double>(seed);
-  }
+  for (unsigned seed = 0; seed < 100; ++seed)
+    checkAll(seed);
 }
 
 TEST(GemmTest, hasOneOrderInSeveralTasksAndPanels) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "whether this processor fuses is not asked here";
 #endif
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    check<float>(seed, /*isLarge=*/true);
-    check<double>(seed, /*isLarge=*/true);
-  }
+  for (unsigned seed = 0; seed < 4; ++seed)
+    checkAll(seed, /*isLarge=*/true);
 }
 
 } // namespace

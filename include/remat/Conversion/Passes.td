@@ -92,7 +92,10 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
     Contractions (`linalg.matmul`, `batch_matmul`, `matvec`, `dot`, ..., with
     any indexing maps, and generics that are products: both operands lack a
     dimension of the result) on f32 or f64 become calls of `remat_gemm_f32` or
-    `remat_gemm_f64`. They take the operands as memrefs of two batch dimensions,
+    `remat_gemm_f64`, and those of bf16 or f16 that are added up in f32 calls of
+    `remat_gemm_bf16_f32`, `remat_gemm_bf16` if the result is rounded,
+    `remat_gemm_f32xbf16_f32` if only one factor is narrow, and so on: factors
+    are never copied to f32 as a whole. They take the operands as memrefs of two batch dimensions,
     rows and columns, which say by their strides what is transposed: nothing is
     copied. Dimensions that lie one after the other become one; what is left
     beyond two batch dimensions and one of each other kind is a loop around the
@@ -124,8 +127,8 @@ def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp
     number of threads.
   }];
   let options = [
-    Option<"mixed", "mixed", "bool", /*default=*/"false",
-           "Also products of bf16 or f16 that are added up in f32 (remat_gemm_bf16_f32), and rounded (remat_gemm_bf16)">,
+    Option<"alike", "alike", "bool", /*default=*/"false",
+           "No products of factors of two types, which only the runtime for the CPU has">,
     Option<"tf32", "tf32", "bool", /*default=*/"false",
            "Factors of f32 may be rounded to 10 bits of mantissa (remat_gemm_tf32)">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -178,17 +181,14 @@ def SplitReductions : Pass<"remat-split-reductions"> {
 def SplitRoundedProducts : Pass<"remat-split-rounded-products"> {
   let summary = "products with a rounded result as a product of f32 and a rounding";
   let description = [{
-    For targets without a library for products of bf16 or f16: each rounded
-    product (`remat-fold`), on tensors, becomes a product that is added
-    up in f32 and a kernel that rounds it.
+    Each rounded product (`remat-fold`), on tensors, that the library does not
+    compute in one call becomes a product that is added up in f32 and a kernel
+    that rounds it.
 
     Example: `remat.order = "rounded product"` on a `linalg.generic` with a result
     of `tensor<8x32xbf16>` becomes `remat.order = "product"` on one of
     `tensor<8x32xf32>`, and a generic with an `arith.truncf`.
   }];
-  let options = [
-    Option<"keepOne", "keep-one", "bool", /*default=*/"false",
-           "Keep what a library computes in one call">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -377,8 +377,8 @@ def PackProducts : Pass<"remat-pack-products"> {
     ```
   }];
   let options = [
-    Option<"mixed", "mixed", "bool", /*default=*/"false",
-           "Also products of bf16 or f16 that are added up in f32">];
+    Option<"alike", "alike", "bool", /*default=*/"false",
+           "No products of factors of two types, which only the runtime for the CPU has">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
 

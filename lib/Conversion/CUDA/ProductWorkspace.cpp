@@ -72,7 +72,7 @@ struct ProductWorkspace
     SymbolTable symbols(getOperation());
     SmallVector<linalg::LinalgOp> products;
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (isLibraryProduct(op, /*mixed=*/true))
+      if (isLibraryProduct(op, /*alike=*/true))
         products.push_back(op);
     });
     if (products.empty())

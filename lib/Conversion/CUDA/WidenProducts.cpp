@@ -65,7 +65,7 @@ struct WidenProducts : remat::impl::WidenProductsBase<WidenProducts> {
     SmallVector<linalg::LinalgOp> products;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (op.hasPureBufferSemantics() && isProductOfExtended(op) &&
-          !isLibraryProduct(op, /*mixed=*/true) &&
+          !isLibraryProduct(op, /*alike=*/true) &&
           op.getRegionOutputArgs()[0].getType().isF32())
         products.push_back(op);
     });

@@ -42,14 +42,19 @@ Matrix<T> matrixAt(const MemRef<T, 4> &memref, int64_t index,
           memref.strides[3]};
 }
 
+/// Narrow factors are converted where they are packed, and always packed.
+template <typename T, typename F>
+constexpr bool isNarrow = !std::is_same_v<T, F>;
+
 /// Returns the cost of moving operands of a product: packing its right one,
 /// where that is done, and columns of the result that do not lie side by side,
 /// for each part of the sum.
-template <typename T>
-int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
+template <typename A, typename B, typename C>
+int64_t movingCost(const Matrix<A> &a, const Matrix<B> &b, const Matrix<C> &c) {
   // In units of copying an element of a row.
   constexpr int64_t kTransposing = 4, kScattering = 32;
-  int64_t packing = !b.isRowMajor() ? kTransposing : a.rows <= kFewRows ? 0 : 1;
+  bool isRead = a.rows <= kFewRows && !isNarrow<SumOf<C>, B>;
+  int64_t packing = !b.isRowMajor() ? kTransposing : isRead ? 0 : 1;
   return packing * b.rows * b.columns +
          (c.isRowMajor() ? 0
                          : kScattering * c.rows * c.columns *
@@ -57,9 +62,9 @@ int64_t movingCost(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c) {
 }
 
 /// Returns true if c' = b' a' is computed rather than c = a b.
-template <typename T>
-bool isCheaperTransposed(const Matrix<T> &a, const Matrix<T> &b,
-                         const Matrix<T> &c) {
+template <typename A, typename B, typename C>
+bool isCheaperTransposed(const Matrix<A> &a, const Matrix<B> &b,
+                         const Matrix<C> &c) {
   return movingCost(b.transposed(), a.transposed(), c.transposed()) <
          movingCost(a, b, c);
 }
@@ -71,24 +76,32 @@ struct Part {
 
 /// The tasks that a product is cut into: some rows of some panels each. A task
 /// packs its panels, for so many rows that this costs little. Where the left
-/// operand's columns are contiguous, it packs some rows of that for all its
-/// panels.
+/// operand's columns are contiguous, or narrow, it packs some rows of that for
+/// all its panels. Where results are rounded, it has memory of its own for
+/// their sums.
 struct Parts {
   int64_t rowParts = 1, panelParts = 1, rows, panels;
 
-  template <typename T>
-  Parts(int64_t batch, const Matrix<T> &a, const PanelCut<T> &cut)
+  template <typename T, typename A>
+  Parts(int64_t batch, const Matrix<A> &a, const PanelCut<T> &cut,
+        bool isRounded)
       : rows(a.rows), panels(cut.count) {
-    bool isPacked = !a.isRowMajor();
+    bool isPacked = !a.isRowMajor() || isNarrow<T, A>;
     int64_t least = isPacked ? ceilDiv(rows, leftRows(a.columns)) : 1;
+    int64_t leastPanels = 1;
+    if (isRounded) {
+      least = std::max(least, ceilDiv(rows, kLeftRows));
+      leastPanels = ceilDiv(panels, kSumPanels);
+    }
     int64_t threads = countThreads();
     rowParts = least;
+    panelParts = leastPanels;
     if (threads == 1 || batch * rows * cut.columns * a.columns <= kMinTaskWork)
       return;
     int64_t most = std::max(least, rows / (isPacked ? kFewRows : kMinTaskRows));
     double leastTime = INFINITY;
     for (int64_t r = least; r <= most; ++r)
-      for (int64_t p = 1; p <= panels; ++p) {
+      for (int64_t p = leastPanels; p <= panels; ++p) {
         double time = estimateTime(ceilDiv(rows, r), ceilDiv(panels, p),
                                    isPacked, a.columns, cut) *
                       countRounds(batch * r * p, threads);
@@ -150,21 +163,41 @@ template <typename T> struct LeftRows {
   }
 };
 
+/// The rows of a left operand, packed if columns are contiguous and several
+/// panels read them.
+template <typename T, typename A>
+LeftRows<T> takeLeftRows(const Matrix<A> &rows, const EvenTiles &tiles,
+                         bool isReadAgain) {
+  T *to = leftBuffer<T>();
+  if constexpr (!isNarrow<T, A>) {
+    if (rows.isRowMajor() || !isReadAgain)
+      return {rows, false};
+  } else if (rows.isRowMajor()) {
+    for (int64_t i = 0; i < rows.rows; ++i)
+      std::copy_n(rows.data + i * rows.rowStride, rows.columns,
+                  to + i * rows.columns);
+    return {{to, rows.rows, rows.columns, rows.columns, 1}, false};
+  }
+  packTiles(rows, tiles, to);
+  return {{to, rows.rows, rows.columns, 1, rows.rows}, true};
+}
+
 /// The panels `first` to `first + count` of `right`, each as a matrix: packed
 /// side by side, or where they lie if `rows` are too few for that.
-template <typename T>
-void packPanels(const Matrix<T> &right, const PanelCut<T> &cut, int64_t first,
+template <typename T, typename B>
+void packPanels(const Matrix<B> &right, const PanelCut<T> &cut, int64_t first,
                 int64_t count, int64_t rows, Matrix<T> *panels) {
   auto blockOf = [&](int64_t begin, int64_t columns) {
     return right.block(0, begin, right.rows, columns);
   };
   int64_t last = first + count - 1, begin = cut.begin(first);
   int64_t lastColumns = cut.shapeOf(last).columns;
-  if (count == 1 && right.isRowMajor() && cut.width(first) == lastColumns &&
-      (rows <= kFewRows || right.rowStride == lastColumns)) {
-    panels[0] = blockOf(begin, lastColumns);
-    return;
-  }
+  if constexpr (!isNarrow<T, B>)
+    if (count == 1 && right.isRowMajor() && cut.width(first) == lastColumns &&
+        (rows <= kFewRows || right.rowStride == lastColumns)) {
+      panels[0] = blockOf(begin, lastColumns);
+      return;
+    }
   T *to = panelBuffer<T>();
   packPanels(blockOf(begin, cut.begin(last) + cut.width(last) - begin),
              cut.shape->columns, lastColumns, to);
@@ -173,10 +206,11 @@ void packPanels(const Matrix<T> &right, const PanelCut<T> &cut, int64_t first,
                          cut.width(p), cut.shapeOf(p).columns, 1};
 }
 
-/// Each tile of rows of the left operand is read for some panels, which are in
-/// the second-level cache, before the next one is.
-template <typename T>
-void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
+/// Adds up `part`, of which `c` is the result. Each tile of rows of the left
+/// operand is read for some panels, which are in the second-level cache, before
+/// the next one is.
+template <typename T, typename A, typename B>
+void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<T> &c,
                   const PanelCut<T> &cut, const Part &part, bool accumulate) {
   T *results[TileShape<T>::kMostRows];
   int64_t offsets[TileShape<T>::kMostRows];
@@ -185,12 +219,8 @@ void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
   int64_t endPanel = part.firstPanel + part.panels;
   for (int64_t k = 0, depth; k < a.columns; k += depth) {
     depth = std::min(kPanelDepth, a.columns - k);
-    LeftRows<T> left{a.block(part.firstRow, k, part.rows, depth), false};
-    if (!left.rows.isRowMajor() && part.panels > 1) {
-      packTiles(left.rows, tiles, leftBuffer<T>());
-      left.rows.data = leftBuffer<T>();
-      left.isPacked = true;
-    }
+    auto left = takeLeftRows<T>(a.block(part.firstRow, k, part.rows, depth),
+                                tiles, /*isReadAgain=*/part.panels > 1);
     for (int r = 0; r < TileShape<T>::kMostRows; ++r)
       offsets[r] = r * left.rowStride();
     int64_t atOnce = panelsAtOnce(part.rows, depth, *cut.shape);
@@ -205,9 +235,10 @@ void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
         const T *start = left.at(first);
         for (int64_t p = firstPanel; p < firstPanel + count; ++p) {
           const Matrix<T> &right = panels[p - firstPanel];
+          int64_t column = cut.begin(p) - cut.begin(part.firstPanel);
           for (int64_t r = 0; r < rows; ++r)
-            results[r] = c.data + (part.firstRow + first + r) * c.rowStride +
-                         cut.begin(p) * c.columnStride;
+            results[r] =
+                c.data + (first + r) * c.rowStride + column * c.columnStride;
           const T *panel = right.data;
           computeTile(cut.shapeOf(p), rows, right.columns, c.columnStride,
                       Tile<T>{&start, offsets, left.columnStride(rows), &panel,
@@ -217,6 +248,23 @@ void multiplyPart(const Matrix<T> &a, const Matrix<T> &b, const Matrix<T> &c,
       }
     }
   }
+}
+
+/// The same for a result that is rounded when all of its sums are complete.
+template <typename T, typename A, typename B, typename C>
+void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<C> &c,
+                  const PanelCut<T> &cut, const Part &part, bool accumulate) {
+  Matrix<T> sums{sumsBuffer<T>(), c.rows, c.columns, c.columns, 1};
+  auto forEach = [&](auto visit) {
+    for (int64_t i = 0; i < c.rows; ++i)
+      for (int64_t j = 0; j < c.columns; ++j)
+        visit(c.data[i * c.rowStride + j * c.columnStride],
+              sums.data[i * c.columns + j]);
+  };
+  if (accumulate)
+    forEach([](C result, T &sum) { sum = result; });
+  multiplyPart(a, b, sums, cut, part, accumulate);
+  forEach([](C &result, T sum) { result = C(sum); });
 }
 
 /// The transposed product c' = b' a'.
@@ -229,14 +277,15 @@ template <typename T> MemRef<T, 4> transposed(MemRef<T, 4> memref) {
 template <typename T> void clear(const Matrix<T> &c) {
   for (int64_t i = 0; i < c.rows; ++i)
     for (int64_t j = 0; j < c.columns; ++j)
-      c.data[i * c.rowStride + j * c.columnStride] = 0;
+      c.data[i * c.rowStride + j * c.columnStride] = T(0);
 }
 
 } // namespace
 
-template <typename T>
-void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
-                 const MemRef<T, 4> &c, bool accumulate) {
+template <typename A, typename B, typename C>
+void remat::gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b,
+                 const MemRef<C, 4> &c, bool accumulate) {
+  using T = SumOf<C>;
   int64_t inner = c.sizes[1], batch = c.sizes[0] * inner;
   int64_t m = c.sizes[2], n = c.sizes[3], k = a.sizes[3];
   if (batch * m * n == 0)
@@ -250,7 +299,8 @@ void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
                           matrixAt(c, 0, inner)))
     return gemm(transposed(b), transposed(a), transposed(c), accumulate);
   PanelCut<T> cut(n);
-  Parts parts(batch, matrixAt(a, 0, inner), cut);
+  Parts parts(batch, matrixAt(a, 0, inner), cut,
+              /*isRounded=*/isNarrow<T, C>);
   int64_t tasks = batch * parts.count();
   // Small products go to a thread together.
   int64_t work = std::max<int64_t>(1, batch * m * n * k / tasks);
@@ -260,14 +310,29 @@ void remat::gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b,
     int64_t end = std::min(tasks, (group + 1) * grain);
     for (int64_t task = group * grain; task < end; ++task) {
       int64_t index = task / parts.count();
-      multiplyPart(matrixAt(a, index, inner), matrixAt(b, index, inner),
-                   matrixAt(c, index, inner), cut,
-                   parts.at(task % parts.count()), accumulate);
+      Part part = parts.at(task % parts.count());
+      int64_t last = part.firstPanel + part.panels - 1;
+      int64_t column = cut.begin(part.firstPanel);
+      Matrix<C> result = matrixAt(c, index, inner)
+                             .block(part.firstRow, column, part.rows,
+                                    cut.begin(last) + cut.width(last) - column);
+      multiplyPart(matrixAt(a, index, inner), matrixAt(b, index, inner), result,
+                   cut, part, accumulate);
     }
   });
 }
 
-template void remat::gemm(const MemRef<float, 4> &, const MemRef<float, 4> &,
-                          const MemRef<float, 4> &, bool);
-template void remat::gemm(const MemRef<double, 4> &, const MemRef<double, 4> &,
-                          const MemRef<double, 4> &, bool);
+#define REMAT_INSTANTIATE(A, B, C)                                             \
+  template void remat::gemm(const MemRef<A, 4> &, const MemRef<B, 4> &,        \
+                            const MemRef<C, 4> &, bool);
+#define REMAT_INSTANTIATE_NARROW(N)                                            \
+  REMAT_INSTANTIATE(N, N, float)                                               \
+  REMAT_INSTANTIATE(N, N, N)                                                   \
+  REMAT_INSTANTIATE(float, N, float)                                           \
+  REMAT_INSTANTIATE(N, float, float)                                           \
+  REMAT_INSTANTIATE(float, N, N)                                               \
+  REMAT_INSTANTIATE(N, float, N)
+REMAT_INSTANTIATE(float, float, float)
+REMAT_INSTANTIATE(double, double, double)
+REMAT_INSTANTIATE_NARROW(BF16)
+REMAT_INSTANTIATE_NARROW(F16)

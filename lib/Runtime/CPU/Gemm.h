@@ -8,6 +8,7 @@
 #define REMAT_RUNTIME_CPU_GEMM_H
 
 #include "MemRef.h"
+#include "Narrow.h"
 
 #include <cstdint>
 
@@ -34,9 +35,11 @@ template <typename T> struct Matrix {
 };
 
 /// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
-/// the leading dimensions, as compiled programs ask for (Products.cpp).
-template <typename T>
-void gemm(const MemRef<T, 4> &a, const MemRef<T, 4> &b, const MemRef<T, 4> &c,
+/// the leading dimensions, as compiled programs ask for (Products.cpp). All are
+/// float or double, or each is float, BF16 or F16: then sums are float, and
+/// rounded at their end.
+template <typename A, typename B, typename C>
+void gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b, const MemRef<C, 4> &c,
           bool accumulate);
 
 } // namespace remat

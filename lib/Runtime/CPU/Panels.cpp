@@ -108,13 +108,18 @@ static void callWith(int64_t number, const Body &body) {
 }
 
 /// Copies so many that no function is called for them at a time.
-template <int count, typename T>
-static void copyElements(const T *from, T *to) {
-  constexpr int64_t kLines = count / kLine<T>;
-  for (int64_t line = 0; line < kLines; ++line)
-    std::copy_n(from + line * kLine<T>, kLine<T>, to + line * kLine<T>);
-  std::copy_n(from + kLines * kLine<T>, count % kLine<T>,
-              to + kLines * kLine<T>);
+template <int count, typename T, typename F>
+static void copyElements(const F *from, T *to) {
+  if constexpr (!std::is_same_v<T, F>) {
+    for (int i = 0; i < count; ++i)
+      to[i] = from[i];
+  } else {
+    constexpr int64_t kLines = count / kLine<T>;
+    for (int64_t line = 0; line < kLines; ++line)
+      std::copy_n(from + line * kLine<T>, kLine<T>, to + line * kLine<T>);
+    std::copy_n(from + kLines * kLine<T>, count % kLine<T>,
+                to + kLines * kLine<T>);
+  }
 }
 
 /// Rows that are further apart than a page, where the processor itself fetches
@@ -123,13 +128,13 @@ static constexpr int64_t kPageBytes = 4 << 10, kRowsAhead = 8;
 
 /// Panels of contiguous rows: a row of all of them, then the next one. All but
 /// the last one have rows of `width`.
-template <typename T, int width>
-static void copyRows(const Matrix<T> &from, int64_t lastWidth, T *to) {
+template <int width, typename T, typename F>
+static void copyRows(const Matrix<F> &from, int64_t lastWidth, T *to) {
   int64_t last = from.columns - from.columns % width;
-  bool isFar = from.rowStride * static_cast<int64_t>(sizeof(T)) > kPageBytes;
+  bool isFar = from.rowStride * static_cast<int64_t>(sizeof(F)) > kPageBytes;
   for (int64_t i = 0; i < from.rows; ++i) {
-    const T *row = from.data + i * from.rowStride;
-    for (int64_t line = 0; isFar && line < from.columns; line += kLine<T>)
+    const F *row = from.data + i * from.rowStride;
+    for (int64_t line = 0; isFar && line < from.columns; line += kLine<F>)
       __builtin_prefetch(row + kRowsAhead * from.rowStride + line);
     T *panelRow = to + i * width;
     for (int64_t j = 0; j < last; j += width, panelRow += from.rows * width)
@@ -137,7 +142,7 @@ static void copyRows(const Matrix<T> &from, int64_t lastWidth, T *to) {
   }
   if (last == from.columns)
     return;
-  Matrix<T> rest = from.block(0, last, from.rows, from.columns - last);
+  Matrix<F> rest = from.block(0, last, from.rows, from.columns - last);
   for (int64_t i = 0; i < from.rows; ++i) {
     T *panelRow = to + last * from.rows + i * lastWidth;
     std::copy_n(rest.data + i * rest.rowStride, rest.columns, panelRow);
@@ -199,37 +204,55 @@ void remat::copyTransposed(const Matrix<T> &from, const Matrix<T> &to) {
           from.data[j * from.rowStride + i];
 }
 
-template <typename T>
-void remat::packPanels(const Matrix<T> &right, int64_t width, int64_t lastWidth,
+/// Columns of `from`, which are contiguous, as rows of `to`.
+template <typename T, typename F>
+static void copyColumns(const Matrix<F> &from, const Matrix<T> &to) {
+  if constexpr (std::is_same_v<T, F>) {
+    copyTransposed(from.transposed(), to);
+  } else {
+    // So many at a time stay in the first-level cache.
+    T lines[kLine<T>][kPanelDepth];
+    for (int64_t j = 0; j < from.columns; j += kLine<T>) {
+      int64_t count = std::min(kLine<T>, from.columns - j);
+      for (int64_t column = 0; column < count; ++column)
+        std::copy_n(from.data + (j + column) * from.columnStride, from.rows,
+                    lines[column]);
+      copyTransposed(Matrix<T>{lines[0], count, from.rows, kPanelDepth, 1},
+                     to.block(0, j, from.rows, count));
+    }
+  }
+}
+
+template <typename T, typename F>
+void remat::packPanels(const Matrix<F> &right, int64_t width, int64_t lastWidth,
                        T *to) {
   if (right.isRowMajor()) {
     // Vectors of a tile have 16 bytes or more.
     constexpr int kUnit = 16 / sizeof(T);
     callWith<TileShapes<T>::kMostColumns / kUnit>(
-        width / kUnit, [&](auto units) {
-          copyRows<T, units() * kUnit>(right, lastWidth, to);
-        });
+        width / kUnit,
+        [&](auto units) { copyRows<units() * kUnit>(right, lastWidth, to); });
     return;
   }
   for (int64_t begin = 0; begin < right.columns; begin += width) {
     int64_t columns = std::min(width, right.columns - begin);
     int64_t stride = begin + width < right.columns ? width : lastWidth;
     T *panel = to + begin * right.rows;
-    copyTransposed(right.block(0, begin, right.rows, columns).transposed(),
-                   Matrix<T>{panel, right.rows, columns, stride, 1});
+    copyColumns(right.block(0, begin, right.rows, columns),
+                Matrix<T>{panel, right.rows, columns, stride, 1});
     for (int64_t i = 0; i < right.rows; ++i)
       std::fill_n(panel + i * stride + columns, stride - columns, T(0));
   }
 }
 
-template <typename T>
-void remat::packTiles(const Matrix<T> &left, const EvenTiles &tiles, T *to) {
+template <typename T, typename F>
+void remat::packTiles(const Matrix<F> &left, const EvenTiles &tiles, T *to) {
   // So many columns at a time stay in the first-level cache for all tiles.
   constexpr int64_t kColumns = 64;
   for (int64_t k = 0; k < left.columns; k += kColumns)
     for (int64_t tile = 0; tile < tiles.count; ++tile) {
       int64_t first = tiles.begin(tile), rows = tiles.begin(tile + 1) - first;
-      const T *from = left.data + first + k * left.columnStride;
+      const F *from = left.data + first + k * left.columnStride;
       T *column = to + first * left.columns + k * rows;
       int64_t count = std::min(kColumns, left.columns - k);
       callWith<TileShape<T>::kMostRows>(rows, [&](auto size) {
@@ -271,9 +294,15 @@ PanelCut<T>::PanelCut(int64_t columns, int64_t widest) : columns(columns) {
   template T *remat::leftBuffer();                                             \
   template T *remat::sumsBuffer();                                             \
   template int64_t remat::panelBufferSize<T>();                                \
-  template void remat::packPanels(const Matrix<T> &, int64_t, int64_t, T *);   \
-  template void remat::packTiles(const Matrix<T> &, const EvenTiles &, T *);   \
   template void remat::copyTransposed(const Matrix<T> &, const Matrix<T> &);   \
   template struct remat::PanelCut<T>;
 REMAT_INSTANTIATE(float)
 REMAT_INSTANTIATE(double)
+#undef REMAT_INSTANTIATE
+#define REMAT_INSTANTIATE(T, F)                                                \
+  template void remat::packPanels(const Matrix<F> &, int64_t, int64_t, T *);   \
+  template void remat::packTiles(const Matrix<F> &, const EvenTiles &, T *);
+REMAT_INSTANTIATE(float, float)
+REMAT_INSTANTIATE(double, double)
+REMAT_INSTANTIATE(float, BF16)
+REMAT_INSTANTIATE(float, F16)

@@ -75,9 +75,10 @@ void forEachTask(int64_t count, const Body &body) {
 }
 
 /// Writes panels to `to`, one after the other: rows of `width` columns of
-/// `right`, of `lastWidth` with zeros in the last one.
-template <typename T>
-void packPanels(const Matrix<T> &right, int64_t width, int64_t lastWidth,
+/// `right`, of `lastWidth` with zeros in the last one. `right` has at most
+/// `kPanelDepth` rows if its elements are narrower than `T`.
+template <typename T, typename F>
+void packPanels(const Matrix<F> &right, int64_t width, int64_t lastWidth,
                 T *to);
 template <typename T>
 void packPanel(const Matrix<T> &right, int64_t width, T *to) {
@@ -125,8 +126,8 @@ struct EvenTiles {
 
 /// Writes the rows of `left`, whose columns are contiguous, tile after tile: of
 /// each tile one column after the other.
-template <typename T>
-void packTiles(const Matrix<T> &left, const EvenTiles &tiles, T *to);
+template <typename T, typename F>
+void packTiles(const Matrix<F> &left, const EvenTiles &tiles, T *to);
 
 /// A tile in memory of its own, for results that do not lie in rows of tiles.
 template <typename T> struct TileBlock {

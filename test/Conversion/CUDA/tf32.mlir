@@ -1,6 +1,6 @@
 // Products, convolutions and attention of f32 whose factors may be rounded; those of other types stay as they are.
-// RUN: remat-opt %s --convert-conv-to-cudnn=tf32 --convert-linalg-to-library="mixed tf32" --convert-attention-to-gpu-kernels=tf32 | FileCheck %s
-// RUN: remat-opt %s --convert-conv-to-cudnn --convert-linalg-to-library=mixed --convert-attention-to-gpu-kernels | FileCheck %s --check-prefix=EXACT
+// RUN: remat-opt %s --convert-conv-to-cudnn=tf32 --convert-linalg-to-library="alike tf32" --convert-attention-to-gpu-kernels=tf32 | FileCheck %s
+// RUN: remat-opt %s --convert-conv-to-cudnn --convert-linalg-to-library=alike --convert-attention-to-gpu-kernels | FileCheck %s --check-prefix=EXACT
 // RUN: remat-opt %s --convert-attention-to-gpu-kernels=tf32 | grep -c "nvvm.mma.sync" > %t.rounded
 // RUN: remat-opt %s --convert-attention-to-gpu-kernels | grep -c "nvvm.mma.sync" > %t.exact
 // RUN: %python -c "rounded, exact = (int(open('%t.' + name).read()) for name in ('rounded', 'exact')); print(rounded, exact / rounded)" | FileCheck %s --check-prefix=PRODUCTS

@@ -1,5 +1,5 @@
 // RUN: remat-opt %s -split-input-file -remat-widen-products | FileCheck %s
-// RUN: remat-opt %s -split-input-file -remat-widen-products -convert-linalg-to-library=mixed | FileCheck %s --check-prefix=CALL
+// RUN: remat-opt %s -split-input-file -remat-widen-products -convert-linalg-to-library=alike | FileCheck %s --check-prefix=CALL
 
 // The cotangent is f32: the other factor follows, which is exact.
 // CHECK-LABEL: func @the_narrow_factor_is_copied

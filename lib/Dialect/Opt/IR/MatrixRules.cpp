@@ -130,9 +130,9 @@ struct Scaling {
 } // namespace
 
 /// norm(m / (sqrt(v) + eps)) / (norm(r) + 1e-8), for each index of the loop
-/// that is not projected, or for all.
+/// that is not projected, or for all; r is `reduced` times `unit`.
 static Scaling emitScaling(UpdateKernels &kernels, Formula f, Value reduced,
-                           ValueRange moments, double eps,
+                           double unit, ValueRange moments, double eps,
                            std::optional<unsigned> kept) {
   SmallVector<unsigned> loops;
   if (kept)
@@ -145,7 +145,13 @@ static Scaling emitScaling(UpdateKernels &kernels, Formula f, Value reduced,
         return f.mul(u, u);
       },
       loops);
-  Value ofReduced = kernels.sum({reduced}, emitSquare, loops);
+  Value ofReduced = kernels.sum(
+      {reduced},
+      [&](Formula &f, ValueRange in) {
+        Value r = f.mul(unit, in[0]);
+        return f.mul(r, r);
+      },
+      loops);
   auto emitRatio = [](Formula &f, Value above, Value below) {
     Value root = f.sqrt(below);
     return f.div(f.sqrt(above), f.add(root, f.number(1e-8, root.getType())));
@@ -191,13 +197,16 @@ SmallVector<Value> APOLLOAttr::emitTensorUpdate(OpBuilder &builder,
     return getReal("weight_decay") == 0 ? p : f.mul(p, kept);
   };
 
+  // Signs are exact in any type: products of them and of what a gradient has in
+  // bf16 are those of a library.
   Value reduced = grad;
+  double unit = 1;
   std::optional<unsigned> projected = findProjected(type, rank);
   if (projected) {
-    int64_t size = type.getDimSize(*projected);
-    Value signs =
-        kernels.drawSigns(rank, size, 1 / std::sqrt(static_cast<double>(rank)),
-                          cast<EagerStepOp>(user).getKey(), epoch);
+    unit = 1 / std::sqrt(static_cast<double>(rank));
+    Value signs = kernels.drawSigns(rank, type.getDimSize(*projected),
+                                    getElementTypeOrSelf(grad),
+                                    cast<EagerStepOp>(user).getKey(), epoch);
     reduced = *projected == 0
                   ? kernels.multiply(signs, grad)
                   : kernels.multiply(grad, signs, /*transposesA=*/false,
@@ -212,8 +221,8 @@ SmallVector<Value> APOLLOAttr::emitTensorUpdate(OpBuilder &builder,
   SmallVector<Value> results;
   SmallVector<Value> moments = kernels.map(
       {reduced}, states.take_front(2), [&](Formula &f, ValueRange in) {
-        return emitMoments(f, getReal("b1"), getReal("b2"), in[0], in[1],
-                           in[2]);
+        return emitMoments(f, getReal("b1"), getReal("b2"), f.mul(unit, in[0]),
+                           in[1], in[2]);
       });
   if (!isMatrix(type)) {
     results = kernels.map(
@@ -231,7 +240,8 @@ SmallVector<Value> APOLLOAttr::emitTensorUpdate(OpBuilder &builder,
   std::optional<unsigned> channel;
   if (getChoice("scaling") == "channel")
     channel = type.getDimSize(0) >= type.getDimSize(1) ? 0 : 1;
-  Scaling scaling = emitScaling(kernels, f, reduced, moments, eps, channel);
+  Scaling scaling =
+      emitScaling(kernels, f, reduced, unit, moments, eps, channel);
   Value square =
       kernels.sum({grad, scaling.getInput()}, [](Formula &f, ValueRange in) {
         Value scaled = f.mul(in[0], in[1]);

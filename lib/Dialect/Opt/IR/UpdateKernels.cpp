@@ -662,10 +662,10 @@ Value UpdateKernels::sum(ArrayRef<KernelInput> inputs, Term term,
   return tensor::ExtractOp::create(builder, loc, sums, ValueRange{});
 }
 
-Value UpdateKernels::drawSigns(int64_t rows, int64_t columns, double magnitude,
+Value UpdateKernels::drawSigns(int64_t rows, int64_t columns, Type element,
                                Value key, Value epoch) {
   int64_t shape[] = {rows, columns};
-  Value init = tensor::EmptyOp::create(builder, loc, shape, type);
+  Value init = tensor::EmptyOp::create(builder, loc, shape, element);
   View view{llvm::to_vector(shape)};
   Kernel kernel(builder, loc, view, type);
   Kernel::Number keyNumber = kernel.read(Operand(key)),
@@ -679,18 +679,15 @@ Value UpdateKernels::drawSigns(int64_t rows, int64_t columns, double magnitude,
                       builder, loc, builder.getI64Type(),
                       linalg::IndexOp::create(builder, loc, loop));
                 };
-                Value sign =
-                    emitSign(f, type, kernel.get(keyNumber),
-                             kernel.get(epochNumber), getIndex(0), getIndex(1));
-                return SmallVector<Value>{f.mul(magnitude, sign)};
+                return SmallVector<Value>{emitSign(
+                    f, element, kernel.get(keyNumber), kernel.get(epochNumber),
+                    getIndex(0), getIndex(1))};
               })
       .getResult(0);
 }
 
 Value UpdateKernels::multiply(Value a, Value b, bool transposesA,
                               bool transposesB) {
-  a = convert(a);
-  b = convert(b);
   AffineExpr i, j, k;
   bindDims(builder.getContext(), i, j, k);
   auto getMap = [&](AffineExpr row, AffineExpr column) {
@@ -705,24 +702,17 @@ Value UpdateKernels::multiply(Value a, Value b, bool transposesA,
   SmallVector<utils::IteratorType> iterators =
       getIterators(3, utils::IteratorType::parallel);
   iterators.back() = utils::IteratorType::reduction;
-  auto emitBody = [](OpBuilder &builder, Location loc, ValueRange arguments) {
+  auto emitBody = [&](OpBuilder &builder, Location loc, ValueRange arguments) {
     Formula f{builder, loc};
-    Value sum = f.add(arguments[2], f.mul(arguments[0], arguments[1]));
+    Value term = f.mul(convertFloat(builder, loc, arguments[0], type),
+                       convertFloat(builder, loc, arguments[1], type));
+    Value sum = f.add(arguments[2], term);
     linalg::YieldOp::create(builder, loc, sum);
   };
   return linalg::GenericOp::create(builder, loc, init.getType(),
                                    ValueRange{a, b}, init, maps, iterators,
                                    emitBody)
       .getResult(0);
-}
-
-Value UpdateKernels::convert(Value tensor) {
-  if (getElementTypeOrSelf(tensor.getType()) == type)
-    return tensor;
-  Value init = tensor::EmptyOp::create(builder, loc, getShape(tensor), type);
-  return map({tensor}, init,
-             [](Formula &, ValueRange in) { return SmallVector<Value>{in[0]}; })
-      .front();
 }
 
 Value UpdateKernels::reshape(Value tensor, ArrayRef<int64_t> shape) {

@@ -100,18 +100,15 @@ public:
   Value sum(ArrayRef<KernelInput> inputs, Term term,
             ArrayRef<unsigned> kept = {});
 
-  /// A matrix of `rows` x `columns` numbers, each `magnitude` or minus that, at
+  /// A matrix of `rows` x `columns` numbers of `element`, each 1 or -1 at
   /// random: by a key, an epoch (both i64) and where it is.
-  Value drawSigns(int64_t rows, int64_t columns, double magnitude, Value key,
+  Value drawSigns(int64_t rows, int64_t columns, Type element, Value key,
                   Value epoch);
 
-  /// The product of two matrices whose sizes are known, or of their transposes,
-  /// in the rule's type.
+  /// The product, in the rule's type, of two matrices whose sizes are known, or
+  /// of their transposes.
   Value multiply(Value a, Value b, bool transposesA = false,
                  bool transposesB = false);
-
-  /// `tensor`, as it is if it has the rule's type, or a copy that has.
-  Value convert(Value tensor);
 
   /// `tensor` in another shape of as many elements, one of which has at most
   /// one dimension.
