@@ -216,7 +216,8 @@ makeBatch(const ::remat::TrainDescription &description) {
         type == DType::f64) {
       ::remat::TrainArgument random = argument;
       random.initial = ::remat::Initial{::remat::Initial::normal, 0, 1};
-      ::remat::initialize(description, random, bytes.data());
+      ::remat::initialize(description, random, bytes.data(),
+                          remat_parallel_for);
     }
     batch.push_back(std::move(bytes));
   }

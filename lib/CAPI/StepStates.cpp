@@ -92,7 +92,8 @@ setInitialValue(const ::remat::TrainDescription &description, size_t number,
   }
   if (!(argument.isFromProgram()
             ? getValue(number, into, bytes)
-            : ::remat::initialize(description, argument, into))) {
+            : ::remat::initialize(description, argument, into,
+                                  remat_parallel_for))) {
     buffer.isInitialized = !argument.isFromProgram() &&
                            argument.role != Role::parameter &&
                            argument.role != Role::state;

@@ -80,18 +80,20 @@ static void store(double value, DType type, int64_t index, void *into) {
   }
 }
 
-bool remat::initialize(const TrainDescription &description,
-                       const TrainArgument &argument, void *into) {
-  if (argument.isRandom()) {
-    int64_t state[2] = {description.seed + argument.seed, 0};
-    std::memcpy(into, state, sizeof(state));
-    return true;
-  }
-  if (!argument.initial)
-    return false;
-  const Initial &initial = *argument.initial;
-  uint64_t stream = mix(mix(uint64_t(description.seed)) ^ hash(argument.name));
-  for (int64_t i = 0, e = argument.type.numElements(); i < e; ++i) {
+namespace {
+/// An argument in the making.
+struct Filling {
+  const Initial &initial;
+  uint64_t stream;
+  DType type;
+  void *into;
+
+  void fill(int64_t begin, int64_t end) const;
+};
+} // namespace
+
+void Filling::fill(int64_t begin, int64_t end) const {
+  for (int64_t i = begin; i < end; ++i) {
     double u = toUnit(mix(stream + 2 * uint64_t(i)));
     double v = toUnit(mix(stream + 2 * uint64_t(i) + 1));
     double value = initial.first;
@@ -100,7 +102,26 @@ bool remat::initialize(const TrainDescription &description,
                std::cos(6.283185307179586 * v);
     else if (initial.kind == Initial::uniform)
       value += (initial.second - initial.first) * u;
-    store(value, argument.type.dtype, i, into);
+    store(value, type, i, into);
   }
+}
+
+bool remat::initialize(const TrainDescription &description,
+                       const TrainArgument &argument, void *into,
+                       ShareLoop share) {
+  if (argument.isRandom()) {
+    int64_t state[2] = {description.seed + argument.seed, 0};
+    std::memcpy(into, state, sizeof(state));
+    return true;
+  }
+  if (!argument.initial)
+    return false;
+  Filling filling{*argument.initial,
+                  mix(mix(uint64_t(description.seed)) ^ hash(argument.name)),
+                  argument.type.dtype, into};
+  auto body = [](void *context, int64_t begin, int64_t end) {
+    static_cast<const Filling *>(context)->fill(begin, end);
+  };
+  share(argument.type.numElements(), body, &filling);
   return true;
 }

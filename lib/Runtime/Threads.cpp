@@ -4,6 +4,7 @@
 
 #include "MemRef.h"
 #include "remat/Runtime/Runtime.h"
+#include "remat/Runtime/Step.h"
 
 #include <algorithm>
 #include <atomic>

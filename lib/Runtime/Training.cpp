@@ -9,6 +9,7 @@
 #include "LossLog.h"
 #include "MemRef.h"
 #include "remat/Runtime/Device.h"
+#include "remat/Runtime/Step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -116,7 +117,7 @@ void Training::setInitialValues() {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const TrainArgument &argument = description.arguments[i];
     auto writeInitial = [&](char *into) {
-      initialize(description, argument, into);
+      initialize(description, argument, into, remat_parallel_for);
     };
     if (argument.isRandom() ||
         (argument.role == Role::optimizer && argument.initial))

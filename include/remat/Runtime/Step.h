@@ -25,6 +25,12 @@ typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
 char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
                         int64_t step, bool *hasWritten);
 
+/// Runs `count` iterations of a loop, those from `begin` to `end` by each call
+/// of `body`, on the threads that steps run on.
+void remat_parallel_for(int64_t count,
+                        void (*body)(void *context, int64_t begin, int64_t end),
+                        void *context);
+
 /// Writes the file called `path`, which is replaced as a whole: `write` gets
 /// the name of a temporary file to write to, and returns whether it has. A
 /// symbolic link stays one, and nothing but a regular file is replaced. Returns

@@ -172,10 +172,16 @@ struct TrainDescription {
 /// A permutation of 0..count-1 that depends on its arguments only.
 std::vector<int64_t> permutation(int64_t count, int64_t seed, int64_t epoch);
 
+/// Runs `count` iterations of a loop on all threads, as `remat_parallel_for`.
+using ShareLoop = void (*)(int64_t count,
+                           void (*body)(void *context, int64_t begin,
+                                        int64_t end),
+                           void *context);
+
 /// Fills `into` with what the argument starts from. False, and `into` is left
 /// as it is, if the description says nothing of that.
 bool initialize(const TrainDescription &description,
-                const TrainArgument &argument, void *into);
+                const TrainArgument &argument, void *into, ShareLoop share);
 
 } // namespace remat
 
