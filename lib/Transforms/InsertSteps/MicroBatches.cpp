@@ -233,10 +233,17 @@ LogicalResult mlir::remat::accumulateOverMicroBatches(StepFunction &step,
                           loop.getRegionIterArg(index));
   unsigned numResults = nexts.size();
   for (auto [index, trained] : llvm::enumerate(step.trained)) {
+    // Where the gradient is final, it is needed no longer.
+    Operation *producer = trained.gradient.getDefiningOp();
+    if (producer && producer->getBlock() == inner)
+      builder.setInsertionPointAfter(producer);
+    else
+      builder.setInsertionPointToEnd(inner);
     nexts.push_back(emitAccumulate(builder, loc, trained.gradient,
                                    loop.getRegionIterArg(numResults + index)));
     trained.gradient = loop.getResult(numResults + index);
   }
+  builder.setInsertionPointToEnd(inner);
   scf::YieldOp::create(builder, loc, nexts);
   returnResults(step, loop.getResults(), count);
   return success();

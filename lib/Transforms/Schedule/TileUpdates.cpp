@@ -54,10 +54,24 @@ static bool updatesElements(LinalgOp update) {
          !ShapedType::isDynamicShape(update.getStaticLoopRanges());
 }
 
+/// Returns true if `op` adds to a value that a loop carries, as to a sum over
+/// micro-batches, and nothing else reads it.
+static bool updatesCarried(LinalgOp op) {
+  if (op.getNumDpsInits() != 1)
+    return false;
+  auto carried = dyn_cast<BlockArgument>(op.getDpsInits().front());
+  auto loop = carried ? dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp())
+                      : scf::ForOp();
+  return loop && carried != loop.getInductionVar() && carried.hasOneUse() &&
+         op->hasOneUse() &&
+         loop.getTiedLoopYieldedValue(carried)->get() == op->getResult(0);
+}
+
 /// Returns nullopt if `op` is no update, or if the gradient is not computed by
 /// a product without other users.
 static std::optional<ProductUpdate> getProductUpdate(LinalgOp op) {
-  if (llvm::none_of(op.getDpsInits(), isTrained) || !updatesElements(op))
+  if ((llvm::none_of(op.getDpsInits(), isTrained) && !updatesCarried(op)) ||
+      !updatesElements(op))
     return std::nullopt;
   std::optional<ProductUpdate> found;
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -231,14 +245,14 @@ struct TileUpdates : mlir::remat::impl::TileUpdatesBase<TileUpdates> {
       if (std::optional<ProductUpdate> pair = getProductUpdate(op))
         pairs.push_back(*pair);
     });
-    PhaseListener listener(kUpdatePhase);
-    IRRewriter rewriter(&getContext(), &listener);
     bool changed = false;
     for (ProductUpdate pair : pairs) {
       std::optional<Tile> tile =
           chooseTile(pair.product->getResult(0), tileBytes, tileLength);
       if (!tile || !savesBytes(pair.product))
         continue;
+      PhaseListener listener(getPhase(pair.update));
+      IRRewriter rewriter(&getContext(), &listener);
       if (failed(tileUpdate(rewriter, pair, *tile))) {
         pair.update.emitError("cannot be computed in parts; leave it to a "
                               "larger tile-bytes");

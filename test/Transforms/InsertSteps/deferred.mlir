@@ -76,9 +76,9 @@ func.func private @grad(tensor<2x3xbf16>, vector<2xi64>, tensor<3xbf16>) -> (ten
 // CHECK: %[[AT:.*]] = arith.muli %[[I]]
 // CHECK: %[[SLICE:.*]] = tensor.extract_slice %[[X]][%[[AT]], 0] [2, 3] [1, 1]
 // CHECK: %[[G:.*]]:4 = func.call @grad(%[[SLICE]], %[[R]], %[[T]])
+// CHECK: %[[A1:.*]] = linalg.generic {{.*}} ins(%[[G]]#0 : tensor<3xbf16>) outs(%[[A]] : tensor<3xf32>) attrs = {remat.phase = "backward"}
 // CHECK: %[[E:.*]] = tensor.extract %[[G]]#3[]
 // CHECK: %[[L1:.*]] = arith.addf %[[L]], %[[E]]
-// CHECK: %[[A1:.*]] = linalg.generic {{.*}} ins(%[[G]]#0 : tensor<3xbf16>) outs(%[[A]] : tensor<3xf32>) attrs = {remat.phase = "backward"}
 // CHECK: scf.yield %[[L1]], %[[G]]#1, %[[G]]#2, %[[A1]]
 // CHECK: %[[MEAN:.*]] = arith.mulf %[[LOOP]]#0
 // CHECK: %[[LOSS:.*]] = tensor.from_elements %[[MEAN]]

@@ -164,3 +164,41 @@ func.func @a_number(%w: tensor<7000xf32> {opt.param}, %x: tensor<7000xf32>, %d: 
   } -> tensor<7000xf32>
   return %r : tensor<7000xf32>
 }
+
+// -----
+
+// A sum over the iterations of a loop, to which parts of the product are added. What is not yielded, or has another user, stays.
+// CHECK-LABEL: func @sum(
+// CHECK: scf.for %{{.*}} iter_args(%[[S:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[A:.*]] = %[[S]])
+// CHECK: linalg.matmul {{.*}} -> tensor<35x8xf32>
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<35x8xf32>)
+// CHECK: } {remat.phase = "backward"}
+// CHECK: linalg.matmul {{.*}} -> tensor<70x8xf32>
+// CHECK: scf.yield %[[R]],
+func.func @sum(%x: tensor<70x4xf32>, %d: tensor<4x8xf32>, %s: tensor<70x8xf32>, %t: tensor<70x8xf32>, %n: index) -> (tensor<70x8xf32>, tensor<70x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<70x8xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %s, %b = %t) -> (tensor<70x8xf32>, tensor<70x8xf32>) {
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<70x8xf32>) -> tensor<70x8xf32>
+    %g = linalg.matmul ins(%x, %d : tensor<70x4xf32>, tensor<4x8xf32>) outs(%z : tensor<70x8xf32>) -> tensor<70x8xf32>
+    %a1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%g : tensor<70x8xf32>) outs(%a : tensor<70x8xf32>) attrs = {remat.phase = "backward"} {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<70x8xf32>
+    %h = linalg.matmul ins(%x, %d : tensor<70x4xf32>, tensor<4x8xf32>) outs(%z : tensor<70x8xf32>) -> tensor<70x8xf32>
+    %b1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%h : tensor<70x8xf32>) outs(%b : tensor<70x8xf32>) attrs = {remat.phase = "backward"} {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<70x8xf32>
+    %b2 = linalg.add ins(%b1, %b : tensor<70x8xf32>, tensor<70x8xf32>) outs(%e : tensor<70x8xf32>) -> tensor<70x8xf32>
+    scf.yield %a1, %b2 : tensor<70x8xf32>, tensor<70x8xf32>
+  }
+  return %r#0, %r#1 : tensor<70x8xf32>, tensor<70x8xf32>
+}

@@ -169,7 +169,8 @@ def TileUpdates : Pass<"remat-tile-updates"> {
     exists in tiles, and each is read while it is in a cache.
 
     In: `opt.eager_step` is lowered. Products that add to zeros, read by one elementwise
-    operation that overwrites a parameter or its state, and whose tensors all have the
+    operation that overwrites a parameter or its state, or a sum that a loop carries (over
+    micro-batches), and whose tensors all have the
     parameter's shape; so not what
     waits for the end of the backward (deferred updates, after a barrier), is clipped by a
     norm, averaged over micro-batches, or updated by a rule that needs the whole gradient. A tile has at least `tile-bytes` and `tile-length` indices, so that
