@@ -252,6 +252,120 @@ SmallVector<unsigned> Cutter::run() {
   return choose();
 }
 
+//===----------------------------------------------------------------------===//
+// Results that are larger than what they are computed of
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Orders operations so that those whose results are larger than what they read
+/// run where their results are read: the product of a tied head, which waits
+/// for the gradient of the embedding, is as large as the parameter.
+class Sinker {
+public:
+  Sinker(const StepFunction &step, ArrayRef<Operation *> backward);
+
+  SmallVector<Operation *> run();
+
+private:
+  Operation *findReader(Operation *op);
+  bool isFixed(Operation *op) const;
+  bool isData(Value value) const;
+  bool savesBytes(Operation *op, Operation *reader);
+  void emit(Operation *op);
+
+  const StepFunction &step;
+  ArrayRef<Operation *> backward;
+  llvm::SetVector<Value> gradients;
+  DenseMap<Operation *, llvm::SetVector<Value>> rootsOf;
+  DenseMap<Value, SmallVector<Operation *>> readers;
+  /// Where an operation runs among `backward`, and what runs before it.
+  DenseMap<Operation *, unsigned> position;
+  DenseMap<Operation *, SmallVector<Operation *>> sunk;
+  SmallVector<Operation *> order;
+};
+} // namespace
+
+Sinker::Sinker(const StepFunction &step, ArrayRef<Operation *> backward)
+    : step(step), backward(backward) {
+  for (auto [index, op] : llvm::enumerate(backward)) {
+    position[op] = index;
+    if (isReplicated(op))
+      continue;
+    llvm::SetVector<Value> &roots = rootsOf[op];
+    for (Value input : getInputs(op))
+      collectRoots(input, roots);
+    for (Value root : roots)
+      readers[root].push_back(op);
+  }
+  for (const TrainedParameter &trained : step.trained)
+    collectRoots(trained.gradient, gradients);
+}
+
+/// Returns the first operation that reads a result of `op`; null if none does.
+Operation *Sinker::findReader(Operation *op) {
+  Operation *first = nullptr;
+  for (Value result : op->getResults())
+    for (Operation *reader : readers.lookup(result))
+      if (!first || position[reader] < position[first])
+        first = reader;
+  return first;
+}
+
+bool Sinker::isData(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && llvm::is_contained(step.data, argument.getArgNumber());
+}
+
+/// Returns true if `op` makes a gradient, or reads a parameter, which is
+/// updated after that, or a state.
+bool Sinker::isFixed(Operation *op) const {
+  return llvm::any_of(
+             op->getResults(),
+             [&](Value result) { return gradients.contains(result); }) ||
+         llvm::any_of(rootsOf.lookup(op), [&](Value root) {
+           return isa<BlockArgument>(root) && !isData(root);
+         });
+}
+
+/// Returns true if what `op` reads, and is not read later anyway, takes fewer
+/// bytes than what it computes.
+bool Sinker::savesBytes(Operation *op, Operation *reader) {
+  int64_t bytes = 0;
+  for (Value result : op->getResults())
+    bytes += estimateBytes(result.getType());
+  for (Value root : rootsOf[op])
+    if (!isData(root) && llvm::none_of(readers[root], [&](Operation *other) {
+          return other != op && position[other] >= position[reader];
+        }))
+      bytes -= estimateBytes(root.getType());
+  return bytes > 0;
+}
+
+void Sinker::emit(Operation *op) {
+  for (Operation *before : llvm::reverse(sunk.lookup(op)))
+    emit(before);
+  order.push_back(op);
+}
+
+SmallVector<Operation *> Sinker::run() {
+  DenseSet<Operation *> isSunk;
+  // Users first, so that chains sink together.
+  for (Operation *op : llvm::reverse(backward)) {
+    if (isReplicated(op) || isFixed(op))
+      continue;
+    Operation *reader = findReader(op);
+    if (reader && savesBytes(op, reader)) {
+      position[op] = position[reader];
+      sunk[reader].push_back(op);
+      isSunk.insert(op);
+    }
+  }
+  for (Operation *op : backward)
+    if (!isSunk.contains(op))
+      emit(op);
+  return std::move(order);
+}
+
 DenseMap<Operation *, unsigned>
 mlir::remat::assignStages(const StepFunction &step, int64_t count) {
   func::FuncOp function = step.function;
@@ -266,6 +380,7 @@ mlir::remat::assignStages(const StepFunction &step, int64_t count) {
     else
       backward.push_back(&op);
   }
+  backward = Sinker(step, backward).run();
   SmallVector<unsigned> ends = Cutter(step, backward, count).run();
   unsigned stage = 0;
   for (auto [index, op] : llvm::enumerate(backward)) {

@@ -82,3 +82,49 @@ func.func private @backward(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf3
   %g = math.exp %x : tensor<4xf32>
   return %g : tensor<4xf32>
 }
+
+// -----
+
+// A table that the first and the last layer read: what the loop of the last one adds to its gradient is computed in the loop of the
+// first one, from what it is computed of, which is smaller.
+
+opt.optimizer @sgd = #opt.sgd<lr = 0.1>
+remat.train_step @step for @loss optimizer(@sgd) {eager, accumulate = 4}
+
+// CHECK-LABEL: func.func @step(
+// CHECK-NOT: tensor<4x64x64xf32>
+// CHECK: remat.begin_backward
+// CHECK: scf.for
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<64x64xf32>)
+// CHECK-NOT: linalg.matmul {{.*}} outs(%{{.*}} : tensor<64x64xf32>)
+// CHECK: opt.eager_step @sgd(%arg1,
+// CHECK: scf.for
+// CHECK-COUNT-2: linalg.matmul {{.*}} outs(%{{.*}} : tensor<64x64xf32>)
+// CHECK: linalg.add
+// CHECK: opt.eager_step @sgd(%arg0,
+// CHECK-NOT: tensor<4x64x64xf32>
+// CHECK: return
+func.func @loss_grad(%table: tensor<64x64xf32> {opt.param}, %w: tensor<64x64xf32> {opt.param}, %x: tensor<2x64xf32>)
+    -> (f32 {remat.loss}, tensor<64x64xf32> {remat.gradient_of = 0}, tensor<64x64xf32> {remat.gradient_of = 1}) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty() : tensor<2x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %h = linalg.matmul ins(%x, %table : tensor<2x64xf32>, tensor<64x64xf32>) outs(%z : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %y = linalg.matmul ins(%h, %w : tensor<2x64xf32>, tensor<64x64xf32>) outs(%z : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %loss = tensor.extract %y[%c0, %c0] : tensor<2x64xf32>
+  remat.begin_backward
+  %ew = tensor.empty() : tensor<64x64xf32>
+  %zw = linalg.fill ins(%zero : f32) outs(%ew : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %et = tensor.empty() : tensor<64x2xf32>
+  %d = math.exp %y : tensor<2x64xf32>
+  %yt = linalg.transpose ins(%y : tensor<2x64xf32>) outs(%et : tensor<64x2xf32>) permutation = [1, 0]
+  %late = linalg.matmul {remat.phase = "backward"} ins(%yt, %d : tensor<64x2xf32>, tensor<2x64xf32>) outs(%zw : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %ht = linalg.transpose ins(%h : tensor<2x64xf32>) outs(%et : tensor<64x2xf32>) permutation = [1, 0]
+  %gw = linalg.matmul {remat.phase = "backward"} ins(%ht, %d : tensor<64x2xf32>, tensor<2x64xf32>) outs(%zw : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %dh = linalg.matmul {remat.phase = "backward"} ins(%d, %w : tensor<2x64xf32>, tensor<64x64xf32>) outs(%z : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %xt = linalg.transpose ins(%x : tensor<2x64xf32>) outs(%et : tensor<64x2xf32>) permutation = [1, 0]
+  %early = linalg.matmul {remat.phase = "backward"} ins(%xt, %dh : tensor<64x2xf32>, tensor<2x64xf32>) outs(%zw : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %g = linalg.add ins(%late, %early : tensor<64x64xf32>, tensor<64x64xf32>) outs(%ew : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %loss, %g, %gw : f32, tensor<64x64xf32>, tensor<64x64xf32>
+}

@@ -186,7 +186,7 @@ func.func @loss_grad(%w: tensor<4xf32> {opt.param}, %x: tensor<4xf32>) -> (f32, 
 
 // -----
 
-// What the forward saves for the backward is stored for every micro-batch before one of them has run.
+// Residuals of all micro-batches are stored at once, so that their sizes must be known.
 
 opt.optimizer @sgd = #opt.sgd<lr = 0.1>
 remat.train_step @step for @loss optimizer(@sgd) {eager, accumulate = 2}

@@ -40,7 +40,8 @@ def InsertSteps : Pass<"remat-insert-steps", "::mlir::ModuleOp"> {
     `accumulate = n` makes one loop over n micro-batches of the forward, and one of
     each part of the backward, in its order. What another loop reads is stored for
     every micro-batch (`remat.tape_write`); what costs nothing is recomputed, and
-    what is the same for all micro-batches once. Each loop adds up the gradients
+    what is the same for all micro-batches once. What is larger than its operands is
+    computed in the loop that reads it first. Each loop adds up the gradients
     that are final in its part, and steps stand after it. Parts end where little is
     passed on; there are as many as the lowest estimated peak takes. Of a parameter
     with contributions from several parts, what is added up so far is stored for
