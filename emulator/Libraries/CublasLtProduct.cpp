@@ -9,7 +9,8 @@
 #include "CublasLtProduct.h"
 
 #include "BFloat16.h"
-#include "CPU/Gemm.h"
+#include "CPU/HostContext.h"
+#include "Core/Gemm.h"
 #include "TF32.h"
 
 #include <cstring>
@@ -95,7 +96,7 @@ static void multiplyInto(const EmulatedMatmul &matmul, const EmulatedLayout &a,
                          const T *aData, const EmulatedLayout &b,
                          const T *bData, const EmulatedLayout &c, T *cData,
                          bool accumulate) {
-  gemm(view(a, matmul.isATransposed, const_cast<T *>(aData)),
+  gemm(hostContext(), view(a, matmul.isATransposed, const_cast<T *>(aData)),
        view(b, matmul.isBTransposed, const_cast<T *>(bData)),
        view(c, /*isTransposed=*/false, cData), accumulate);
 }

@@ -299,7 +299,7 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
     return failure();
   auto description = ::remat::TrainDescription::parse(described.text);
   ShipLayout layout(description, name, std::move(*rates),
-                    target.getWorkspaceBytes(model.getModule()));
+                    ShipTarget::getWorkspace(model.getModule()));
   layout.hasSchedules = options.learningRates.length == 0;
   auto object = target.compile(model.getModule(), layout,
                                options.optimizationLevel, model.getProgress());

@@ -1,7 +1,7 @@
 //===- GemmTest.cpp - Which bits a product has ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "CPU/Gemm.h"
-#include "CPU/Panels.h"
+#include "CPU/HostContext.h"
+#include "Core/Panels.h"
 #include "Threads.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ void check(unsigned seed, bool isLarge = false) {
         element = expected(a, b, i, row, column, element, accumulate);
       }
   setThreads(draw(1, 3));
-  gemm(a.memref, b.memref, c.memref, accumulate);
+  gemm(hostContext(), a.memref, b.memref, c.memref, accumulate);
   // The gaps keep their values as well.
   ASSERT_EQ(c.values, wanted) << "seed " << seed << ": " << batch << " of "
                               << rows << " x " << columns << " x " << terms;

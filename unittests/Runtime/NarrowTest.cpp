@@ -1,6 +1,6 @@
 //===- NarrowTest.cpp - Numbers of two bytes ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "CPU/Narrow.h"
+#include "Core/Narrow.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- TileKernelsTest.cpp - Every kernel that this processor can run -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "CPU/TileKernels.h"
+#include "Core/TileKernels.h"
 
 #include <gtest/gtest.h>
 
@@ -87,10 +87,7 @@ void checkEmpty(const Problem<T> &problem,
   EXPECT_EQ(results, std::vector<T>(results.size(), T(0)));
 }
 
-template <typename T>
-void checkAll(void (*add)(TileShapes<T> &), bool isFused) {
-  TileShapes<T> shapes;
-  add(shapes);
+template <typename T> void checkAll(const TileShapes<T> &shapes, bool isFused) {
   ASSERT_GT(shapes.count, 0);
   ASSERT_LE(shapes.count, TileShapes<T>::kMost);
   int64_t wider = TileShapes<T>::kMostColumns + 1;
@@ -143,23 +140,23 @@ TEST(TileKernelsTest, anywhere) {
 #else
   constexpr bool kIsFused = false;
 #endif
-  checkAll<float>(addTilesAnywhere, kIsFused);
-  checkAll<double>(addTilesAnywhere, kIsFused);
+  checkAll<float>(tilesAnywhere<float>(), kIsFused);
+  checkAll<double>(tilesAnywhere<double>(), kIsFused);
 }
 
 #if defined(__x86_64__)
 TEST(TileKernelsTest, avx2) {
   if (!hasAVX2())
     GTEST_SKIP() << "this processor has no AVX2";
-  checkAll<float>(addTilesAVX2, true);
-  checkAll<double>(addTilesAVX2, true);
+  checkAll<float>(tilesAVX2<float>(), true);
+  checkAll<double>(tilesAVX2<double>(), true);
 }
 
 TEST(TileKernelsTest, avx512) {
   if (!hasAVX512())
     GTEST_SKIP() << "this processor has no AVX-512";
-  checkAll<float>(addTilesAVX512, true);
-  checkAll<double>(addTilesAVX512, true);
+  checkAll<float>(tilesAVX512<float>(), true);
+  checkAll<double>(tilesAVX512<double>(), true);
 }
 #endif
 

@@ -63,14 +63,14 @@ static std::string toIdentifier(StringRef name) {
 
 ShipLayout::ShipLayout(const ::remat::TrainDescription &description,
                        std::string name, std::vector<std::string> rates,
-                       int64_t workspaceBytes)
+                       ShipWorkspace workspace)
     : description(description), name(std::move(name)),
       macro(StringRef(this->name).upper()), rates(std::move(rates)),
-      hasEvaluation(!description.evalOutputs.empty()) {
+      hasEvaluation(!description.evalOutputs.empty()), workspace(workspace) {
   arguments.resize(description.arguments.size());
   addState();
   addStructs();
-  addArena(workspaceBytes);
+  addArena();
 }
 
 ShipField ShipLayout::makeField(std::vector<ShipField> &fields, size_t argument,
@@ -159,7 +159,7 @@ void ShipLayout::addStructs() {
 
 /// The packed arenas, which step and evaluation share; memory of next values
 /// that were not written in place; addresses; and the first thread's workspace.
-void ShipLayout::addArena(int64_t workspaceBytes) {
+void ShipLayout::addArena() {
   int64_t end = 0;
   for (auto [number, argument] : llvm::enumerate(description.arguments)) {
     int64_t bytes = argument.type.numBytes();
@@ -183,7 +183,7 @@ void ShipLayout::addArena(int64_t workspaceBytes) {
   addressesAt = end;
   workspaceAt =
       llvm::alignTo(end + arguments.size() * sizeof(void *), kShipAlignment);
-  arenaBytes = llvm::alignTo(workspaceAt + workspaceBytes, kShipAlignment);
+  arenaBytes = workspaceAt + workspace.panels + workspace.left + workspace.sums;
   threadBytes = kShipAlignment + arenaBytes - workspaceAt;
 }
 
@@ -210,6 +210,9 @@ std::string ShipLayout::getModel() const {
                            arenaBytes,
                            addressesAt,
                            workspaceAt,
+                           workspace.panels,
+                           workspace.left,
+                           workspace.sums,
                            threadBytes};
   auto bytesOf = [](const auto &values) {
     return StringRef(reinterpret_cast<const char *>(values.data()),

@@ -8,7 +8,7 @@
 #ifndef REMAT_LIB_CAPI_SHIP_LAYOUT_H
 #define REMAT_LIB_CAPI_SHIP_LAYOUT_H
 
-#include "../../Runtime/Core/Ship.h"
+#include "Core/Ship.h"
 #include "remat/Runtime/Training.h"
 
 #include "mlir/Support/LLVM.h"
@@ -33,10 +33,14 @@ struct ShipField {
   bool isPointer = false;
 };
 
+/// Bytes that a thread needs for products, each aligned.
+struct ShipWorkspace {
+  int64_t panels = 0, left = 0, sums = 0;
+};
+
 struct ShipLayout {
-  /// `workspaceBytes`: what a thread needs for products.
   ShipLayout(const ::remat::TrainDescription &description, std::string name,
-             std::vector<std::string> rates, int64_t workspaceBytes);
+             std::vector<std::string> rates, ShipWorkspace workspace);
 
   const ::remat::TrainArgument &get(const ShipField &field) const {
     return description.arguments[field.argument];
@@ -65,11 +69,12 @@ struct ShipLayout {
 private:
   void addState();
   void addStructs();
-  void addArena(int64_t workspaceBytes);
+  void addArena();
   ShipField makeField(std::vector<ShipField> &fields, size_t argument,
                       StringRef name);
 
   std::vector<::remat::ShipArgument> arguments;
+  ShipWorkspace workspace;
   int64_t addressesAt = 0, workspaceAt = 0;
 };
 

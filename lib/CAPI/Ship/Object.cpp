@@ -10,6 +10,7 @@
 
 #include "../JIT.h"
 #include "../Progress.h"
+#include "Core/Panels.h"
 
 #include "remat-c/Export.h"
 #include "remat/Transforms/Utils/RuntimeCalls.h"
@@ -150,7 +151,41 @@ std::string ShipTarget::describe() const {
                                           : machine->getTargetCPU().str());
 }
 
-int64_t ShipTarget::getWorkspaceBytes(ModuleOp module) const { return 0; }
+ShipWorkspace ShipTarget::getWorkspace(ModuleOp module) {
+  ShipWorkspace workspace;
+  auto need = [](int64_t &bytes, int64_t least) {
+    bytes = std::max(bytes, least);
+  };
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    StringRef name = function.getName();
+    if (!name.consume_front("remat_core_"))
+      continue;
+    bool isProduct = name.consume_front("gemm_");
+    if (!isProduct && !name.starts_with("conv_"))
+      continue;
+    int64_t width = name.ends_with("f64") ? 8 : 4;
+    need(workspace.panels,
+         std::max(::remat::kShipPanelBytes,
+                  width * ::remat::kPanelDepth *
+                      ::remat::TileShapes<float>::kMostColumns));
+    need(workspace.left, width * ::remat::leftBufferSize<float>());
+    // Products add up what they round.
+    if (!isProduct || !name.ends_with(width == 8 ? "f64" : "f32"))
+      need(workspace.sums, width * ::remat::sumsBufferSize<float>());
+  }
+  return workspace;
+}
+
+/// Returns the kernels of products that the processor can run.
+static ::remat::ShipKernels getKernels(const llvm::TargetMachine &machine) {
+  if (machine.getTargetTriple().getArch() != llvm::Triple::x86_64)
+    return ::remat::ShipKernels::anywhere;
+  const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
+  if (processor.checkFeatures("+avx512f,+avx512vl,+fma"))
+    return ::remat::ShipKernels::avx512;
+  return processor.checkFeatures("+avx2,+fma") ? ::remat::ShipKernels::avx2
+                                               : ::remat::ShipKernels::anywhere;
+}
 
 //===----------------------------------------------------------------------===//
 // The functions of the header
@@ -259,6 +294,14 @@ static llvm::Error linkCore(llvm::Module &code, llvm::MemoryBufferRef bitcode) {
   return llvm::Error::success();
 }
 
+/// Defines the constant by which the core chooses kernels.
+static void defineKernels(llvm::Module &code, ::remat::ShipKernels kernels) {
+  llvm::GlobalVariable *known = code.getGlobalVariable("remat_core_kernels");
+  known->setInitializer(llvm::ConstantInt::get(known->getValueType(),
+                                               static_cast<int64_t>(kernels)));
+  known->setConstant(true);
+}
+
 /// Fails if the object needs what no C library has.
 static llvm::Error checkSymbols(llvm::MemoryBufferRef buffer) {
   auto object = llvm::object::ObjectFile::createObjectFile(buffer);
@@ -294,6 +337,7 @@ ShipTarget::compile(ModuleOp module, const ShipLayout &layout,
   ExecutionEngine::setupTargetTripleAndDataLayout(code.get(), machine.get());
   if (llvm::Error error = linkCore(*code, core->getMemBufferRef()))
     return fail(toString(std::move(error)));
+  defineKernels(*code, getKernels(*machine));
   EntryPoints entryPoints(*code, layout);
   entryPoints.add();
   setAttributes(*code);

@@ -23,9 +23,9 @@ public:
   static llvm::Expected<ShipTarget> find(StringRef triple, StringRef processor,
                                          StringRef features);
 
-  /// Bytes that a thread needs for the products of `module`, which passes the
-  /// context.
-  int64_t getWorkspaceBytes(ModuleOp module) const;
+  /// Returns the bytes that a thread needs for the products and convolutions of
+  /// `module`, which passes the context.
+  static ShipWorkspace getWorkspace(ModuleOp module);
 
   /// Links a module that passes the context with the core, and compiles it to
   /// an object file with the functions of the header. Fails without an error if

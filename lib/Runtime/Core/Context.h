@@ -23,19 +23,41 @@ using SharedBody = void (*)(Context *context, void *captures, int64_t begin,
 /// The threads that run a step.
 struct Team {
   int64_t threads = 1;
+  /// Of packed panels that stay in a thread's cache beside what else is read.
+  int64_t panelBytes = 0;
   /// Runs `count` iterations in at most `parts` parts, on all threads.
   void (*share)(Context &caller, int64_t count, int64_t parts, SharedBody body,
                 void *captures) = nullptr;
 };
 
-/// One of them. Aligned, since it is followed by the thread's workspace.
+/// One of them. Aligned, since its memory may follow.
 struct alignas(64) Context {
   Team *team = nullptr;
-  /// Memory for packed operands of products.
-  void *workspace = nullptr;
+  /// Memory for operands and sums of products, see Panels.h; null if there are
+  /// none.
+  void *panels = nullptr, *left = nullptr, *sums = nullptr;
   /// True within a shared loop, in which loops are not shared once more.
   bool isInSharedLoop = false;
 };
+
+/// Calls `body(context, i)` for each i of [0, count), in `parts` at most, with
+/// the context of the thread that it runs on.
+template <typename Body>
+void parallelFor(Context &context, int64_t count, int64_t parts,
+                 const Body &body) {
+  auto run = [](Context *thread, void *captures, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      (*static_cast<const Body *>(captures))(*thread, i);
+  };
+  context.team->share(context, count, parts, run, const_cast<Body *>(&body));
+}
+
+/// Parts of a loop of many iterations: few enough to be long, many enough for
+/// threads that are slower than others.
+inline int64_t wantedParts(const Team &team) {
+  constexpr int64_t kPartsOfThread = 8;
+  return kPartsOfThread * team.threads;
+}
 
 } // namespace remat
 

@@ -55,6 +55,13 @@ struct ShipState {
   int64_t threads;
 };
 
+/// The kernels of products that an object has.
+enum class ShipKernels : int64_t { anywhere, avx2, avx512 };
+
+/// Bytes of packed panels that stay in the second-level cache of most
+/// processors.
+constexpr int64_t kShipPanelBytes = 256 << 10;
+
 /// Where an argument of the step is.
 enum class ShipPlace : int64_t {
   state,            ///< `at` bytes from the start of the state
@@ -91,6 +98,8 @@ struct ShipModel {
   /// Of the whole arena; the addresses of arguments and the first thread's
   /// workspace are at its end.
   int64_t arenaBytes, addressesAt, workspaceAt;
+  /// Of a thread's workspace: panels, rows of left operands, and sums.
+  int64_t panelBytes, leftBytes, sumsBytes;
   /// Of each thread but the first: its context and its workspace.
   int64_t threadBytes;
 

@@ -87,9 +87,7 @@ static void share(Context &caller, int64_t count, int64_t parts,
 /// Called by compiled loops, see `convert-parallel-to-runtime`.
 REMAT_CORE void remat_core_parallel_for(Context *context, int64_t count,
                                         SharedBody body, void *captures) {
-  constexpr int64_t kPartsOfThread = 8;
-  share(*context, count, kPartsOfThread * context->team->threads, body,
-        captures);
+  share(*context, count, wantedParts(*context->team), body, captures);
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,15 +194,16 @@ REMAT_CORE int32_t remat_core_run(const ShipModel *model, Entry entry,
   }
 
   ShippedStep step;
+  step.model = model;
   step.state = state;
+  step.panelBytes = kShipPanelBytes;
   step.share = share;
   step.threads = state->parallelFor ? state->threads : 1;
   step.others = arena + model->arenaBytes;
-  step.threadBytes = model->threadBytes;
-  step.first = {&step, arena + model->workspaceAt, false};
+  step.first = step.makeContext(arena + model->workspaceAt);
   for (int64_t thread = 1; thread < step.threads; ++thread) {
     Context &context = step.contextOf(thread);
-    context = {&step, &context + 1, false};
+    context = step.makeContext(reinterpret_cast<char *>(&context + 1));
   }
   if (!enter(step, entry, addresses)) {
     if (step.hasWritten && !isEvaluation)

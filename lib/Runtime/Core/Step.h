@@ -16,11 +16,11 @@ struct JumpBuffer {
 
 /// One call of a step or an evaluation, on the stack of the caller.
 struct ShippedStep : Team {
+  const ShipModel *model;
   ShipState *state;
   Context first;
   /// Contexts and workspaces of the other threads.
   char *others;
-  int64_t threadBytes;
   JumpBuffer entry;
   /// 1 after a failure. The first one counts.
   int32_t hasFailed = 0;
@@ -28,8 +28,13 @@ struct ShippedStep : Team {
 
   Context &contextOf(int64_t thread) {
     return thread == 0 ? first
-                       : *reinterpret_cast<Context *>(others + (thread - 1) *
-                                                                   threadBytes);
+                       : *reinterpret_cast<Context *>(
+                             others + (thread - 1) * model->threadBytes);
+  }
+  /// Makes a context whose workspace begins at `memory`.
+  Context makeContext(char *memory) {
+    char *left = memory + model->panelBytes, *sums = left + model->leftBytes;
+    return {this, memory, left, sums, false};
   }
 };
 

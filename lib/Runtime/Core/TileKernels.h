@@ -11,8 +11,8 @@
 // processor's vectors and the tile it is in: its bits depend on the sum alone.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_TILEKERNELS_H
-#define REMAT_RUNTIME_CPU_TILEKERNELS_H
+#ifndef REMAT_RUNTIME_CORE_TILEKERNELS_H
+#define REMAT_RUNTIME_CORE_TILEKERNELS_H
 
 #include <cstdint>
 
@@ -45,30 +45,51 @@ template <typename T> struct TileShapes {
   static constexpr int kMost = 6;
   static constexpr int64_t kMostColumns = 64;
   int count = 0;
-  TileShape<T> shapes[kMost];
+  TileShape<T> shapes[kMost] = {};
 
   const TileShape<T> *begin() const { return shapes; }
   const TileShape<T> *end() const { return shapes + count; }
 };
 
-/// Adds those of one instruction set, which the processor has to have.
+/// The widths of tiles, in units of 16 bytes: panels are packed by code for
+/// each of them.
+#define REMAT_TILE_WIDTHS 1, 2, 3, 4, 6, 8, 12, 16
+constexpr bool isTileWidth(int units) {
+  constexpr int kWidths[] = {REMAT_TILE_WIDTHS};
+  for (int width : kWidths)
+    if (units == width)
+      return true;
+  return false;
+}
+
+/// Return those of one instruction set, which the processor has to have.
 #define REMAT_DECLARE_TILES(FUNCTION)                                          \
-  void FUNCTION(TileShapes<float> &shapes);                                    \
-  void FUNCTION(TileShapes<double> &shapes);
-REMAT_DECLARE_TILES(addTilesAnywhere)
+  template <typename T> const TileShapes<T> &FUNCTION();                       \
+  template <> const TileShapes<float> &FUNCTION();                             \
+  template <> const TileShapes<double> &FUNCTION();
+REMAT_DECLARE_TILES(tilesAnywhere)
 #if defined(__x86_64__)
-REMAT_DECLARE_TILES(addTilesAVX2)
-REMAT_DECLARE_TILES(addTilesAVX512)
+REMAT_DECLARE_TILES(tilesAVX2)
+REMAT_DECLARE_TILES(tilesAVX512)
 #endif
 #undef REMAT_DECLARE_TILES
 
-/// Returns true if this processor has what the functions above are for.
+/// Return true if this processor has what the functions above are for: what it
+/// runs on, or, in an object of a shipped step, what that is for.
 bool hasAVX2();
 bool hasAVX512();
 
-/// Those for this processor.
-template <typename T> const TileShapes<T> &getTileShapes();
+/// Returns those for this processor.
+template <typename T> const TileShapes<T> &getTileShapes() {
+#if defined(__x86_64__)
+  if (hasAVX512())
+    return tilesAVX512<T>();
+  if (hasAVX2())
+    return tilesAVX2<T>();
+#endif
+  return tilesAnywhere<T>();
+}
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_TILEKERNELS_H
+#endif // REMAT_RUNTIME_CORE_TILEKERNELS_H

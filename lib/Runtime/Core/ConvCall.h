@@ -4,8 +4,8 @@
 // What convolutions of both layouts share: shapes, and the entry points.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_CONVCALL_H
-#define REMAT_RUNTIME_CPU_CONVCALL_H
+#ifndef REMAT_RUNTIME_CORE_CONVCALL_H
+#define REMAT_RUNTIME_CORE_CONVCALL_H
 
 #include "Gemm.h"
 #include "MemRef.h"
@@ -142,41 +142,25 @@ void fillWithZeros(const MemRef<T, rank> &memory) {
 
 } // namespace remat
 
-/// The entry points of FUNCTION for f32 and f64, and two and three dimensions
-/// in space. X, W and Y are which of the operands a, b and c are images,
-/// filters and results, all row-major and contiguous.
-#define REMAT_CONV(NAME, FUNCTION, CHANNELS_FIRST, X, W, Y)                    \
-  REMAT_CONV_2D(conv_2d##NAME##_f32, FUNCTION, float, CHANNELS_FIRST, X, W, Y) \
-  REMAT_CONV_2D(conv_2d##NAME##_f64, FUNCTION, double, CHANNELS_FIRST, X, W,   \
-                Y)                                                             \
-  REMAT_CONV_3D(conv_3d##NAME##_f32, FUNCTION, float, CHANNELS_FIRST, X, W, Y) \
-  REMAT_CONV_3D(conv_3d##NAME##_f64, FUNCTION, double, CHANNELS_FIRST, X, W, Y)
+/// The entry points, TWO(NAME, FUNCTION, T, CHANNELS_FIRST, X, W, Y) for two
+/// dimensions in space and THREE(...) for three. X, W and Y are which of the
+/// operands a, b and c are images, filters and results, all row-major and
+/// contiguous: images (n, h, w, c) and filters (kh, kw, c, f), depthwise (kh,
+/// kw, 1, c); or, channels first, (n, c, h, w) and (f, c / groups, kh, kw).
+#define REMAT_CONVOLUTIONS(TWO, THREE)                                         \
+  REMAT_CONV(TWO, THREE, , forward, false, a, b, c)                            \
+  REMAT_CONV(TWO, THREE, _backward_data, backwardData, false, c, b, a)         \
+  REMAT_CONV(TWO, THREE, _backward_filter, backwardFilter, false, a, c, b)     \
+  REMAT_CONV(TWO, THREE, _channels_first, forward, true, a, b, c)              \
+  REMAT_CONV(TWO, THREE, _channels_first_backward_data, backwardData, true, c, \
+             b, a)                                                             \
+  REMAT_CONV(TWO, THREE, _channels_first_backward_filter, backwardFilter,      \
+             true, a, c, b)
 
-#define REMAT_CONV_2D(NAME, FUNCTION, T, CHANNELS_FIRST, X, W, Y)              \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME(                                 \
-      MemRef<T, 4> *a, MemRef<T, 4> *b, MemRef<T, 4> *c, int64_t strideH,      \
-      int64_t strideW, int64_t dilationH, int64_t dilationW, int64_t padH,     \
-      int64_t padW) {                                                          \
-    int64_t window[] = {strideH, strideW, dilationH, dilationW, padH, padW};   \
-    ConvShape shape =                                                          \
-        getConvShape(2, X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
-    if (shape.isEmpty())                                                       \
-      return fillWithZeros(*c);                                                \
-    FUNCTION<T>(shape, CHANNELS_FIRST, a->data(), b->data(), c->data());       \
-  }
+#define REMAT_CONV(TWO, THREE, NAME, FUNCTION, CHANNELS_FIRST, X, W, Y)        \
+  TWO(conv_2d##NAME##_f32, FUNCTION, float, CHANNELS_FIRST, X, W, Y)           \
+  TWO(conv_2d##NAME##_f64, FUNCTION, double, CHANNELS_FIRST, X, W, Y)          \
+  THREE(conv_3d##NAME##_f32, FUNCTION, float, CHANNELS_FIRST, X, W, Y)         \
+  THREE(conv_3d##NAME##_f64, FUNCTION, double, CHANNELS_FIRST, X, W, Y)
 
-#define REMAT_CONV_3D(NAME, FUNCTION, T, CHANNELS_FIRST, X, W, Y)              \
-  REMAT_EXPORT void _mlir_ciface_remat_##NAME(                                 \
-      MemRef<T, 5> *a, MemRef<T, 5> *b, MemRef<T, 5> *c, int64_t strideD,      \
-      int64_t strideH, int64_t strideW, int64_t dilationD, int64_t dilationH,  \
-      int64_t dilationW, int64_t padD, int64_t padH, int64_t padW) {           \
-    int64_t window[] = {strideD,   strideH, strideW, dilationD, dilationH,     \
-                        dilationW, padD,    padH,    padW};                    \
-    ConvShape shape =                                                          \
-        getConvShape(3, X->sizes, W->sizes, Y->sizes, window, CHANNELS_FIRST); \
-    if (shape.isEmpty())                                                       \
-      return fillWithZeros(*c);                                                \
-    FUNCTION<T>(shape, CHANNELS_FIRST, a->data(), b->data(), c->data());       \
-  }
-
-#endif // REMAT_RUNTIME_CPU_CONVCALL_H
+#endif // REMAT_RUNTIME_CORE_CONVCALL_H

@@ -2,51 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Panels.h"
 
-#include "remat/Runtime/Runtime.h"
-
 #include <cmath>
-#include <cstdlib>
 #include <type_traits>
-#include <unistd.h>
-#include <utility>
 
 using namespace remat;
 
 /// Elements of a cache line.
 template <typename T> static constexpr int64_t kLine = 64 / sizeof(T);
 
-namespace {
-template <typename T> class Buffer {
-public:
-  explicit Buffer(int64_t elements)
-      : data(static_cast<T *>(std::aligned_alloc(64, elements * sizeof(T)))) {
-    if (!data)
-      fail("a product found no memory for " +
-           std::to_string(elements * sizeof(T)) + " bytes");
-  }
-  ~Buffer() { std::free(data); }
-  Buffer(const Buffer &) = delete;
-
-  T *const data;
-};
-} // namespace
-
-[[maybe_unused]] static const bool areAllocated = atThreadStart([] {
-  allocateBuffers<float>();
-  allocateBuffers<double>();
-});
-
-int64_t remat::wantedTasks() {
+int64_t remat::wantedTasks(const Team &team) {
   constexpr int64_t kTasksOfThread = 4;
-  int64_t threads = countThreads();
-  return threads == 1 ? 1 : kTasksOfThread * threads;
+  return team.threads == 1 ? 1 : kTasksOfThread * team.threads;
 }
 
-int64_t remat::evenParts(int64_t count, int64_t least, int64_t most) {
-  int64_t threads = countThreads(), best = least;
+int64_t remat::evenParts(const Team &team, int64_t count, int64_t least,
+                         int64_t most) {
+  int64_t best = least;
   double bestShare = 0;
   for (int64_t parts = least; parts <= most; ++parts) {
-    double rounds = static_cast<double>(count * parts) / threads;
+    double rounds = static_cast<double>(count * parts) / team.threads;
     double share = rounds / std::ceil(rounds);
     if (share > bestShare) {
       best = parts;
@@ -58,53 +32,14 @@ int64_t remat::evenParts(int64_t count, int64_t least, int64_t most) {
   return best;
 }
 
-/// A quarter of the second-level cache, which rows and results share with them:
-/// 0 where the system does not tell its size.
-static int64_t getPanelBytes() {
-  constexpr int64_t kMost = 512 << 10;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  return std::min<int64_t>(kMost, sysconf(_SC_LEVEL2_CACHE_SIZE) / 4);
-#else
-  return 0;
-#endif
-}
-
-template <typename T> int64_t remat::panelBufferSize() {
-  static const int64_t size =
-      std::max<int64_t>(getPanelBytes() / static_cast<int64_t>(sizeof(T)),
-                        kPanelDepth * TileShapes<T>::kMostColumns);
-  return size;
-}
-
-template <typename T> T *remat::panelBuffer() {
-  thread_local Buffer<T> buffer(panelBufferSize<T>());
-  return buffer.data;
-}
-
-template <typename T> T *remat::leftBuffer() {
-  thread_local Buffer<T> buffer(kPanelDepth * kLeftRows);
-  return buffer.data;
-}
-
-template <typename T> T *remat::sumsBuffer() {
-  thread_local Buffer<T> buffer(sumsBufferSize<T>());
-  return buffer.data;
-}
-
-/// Calls `body` with `number` as a constant, of 1 to `most`.
-template <int number, typename Body>
-static void callIf(bool isNumber, const Body &body) {
-  if (isNumber)
-    body(std::integral_constant<int, number>());
-}
+/// Calls `body` with `number`, which is one of `numbers`, as a constant.
 template <int... numbers, typename Body>
-static void callWith(int64_t number, const Body &body,
-                     std::integer_sequence<int, numbers...> /*numbers*/) {
-  (callIf<numbers + 1>(number == numbers + 1, body), ...);
-}
-template <int most, typename Body>
 static void callWith(int64_t number, const Body &body) {
-  callWith(number, body, std::make_integer_sequence<int, most>());
+  auto callIf = [&](auto constant) {
+    if (number == constant)
+      body(constant);
+  };
+  (callIf(std::integral_constant<int, numbers>()), ...);
 }
 
 /// Copies so many that no function is called for them at a time.
@@ -229,9 +164,9 @@ void remat::packPanels(const Matrix<F> &right, int64_t width, int64_t lastWidth,
   if (right.isRowMajor()) {
     // Vectors of a tile have 16 bytes or more.
     constexpr int kUnit = 16 / sizeof(T);
-    callWith<TileShapes<T>::kMostColumns / kUnit>(
-        width / kUnit,
-        [&](auto units) { copyRows<units() * kUnit>(right, lastWidth, to); });
+    callWith<REMAT_TILE_WIDTHS>(width / kUnit, [&](auto units) {
+      copyRows<units() * kUnit>(right, lastWidth, to);
+    });
     return;
   }
   for (int64_t begin = 0; begin < right.columns; begin += width) {
@@ -255,7 +190,7 @@ void remat::packTiles(const Matrix<F> &left, const EvenTiles &tiles, T *to) {
       const F *from = left.data + first + k * left.columnStride;
       T *column = to + first * left.columns + k * rows;
       int64_t count = std::min(kColumns, left.columns - k);
-      callWith<TileShape<T>::kMostRows>(rows, [&](auto size) {
+      callWith<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(rows, [&](auto size) {
         for (int64_t i = 0; i < count; ++i)
           copyElements<size()>(from + i * left.columnStride,
                                column + i * size());
@@ -290,10 +225,6 @@ PanelCut<T>::PanelCut(int64_t columns, int64_t widest) : columns(columns) {
 }
 
 #define REMAT_INSTANTIATE(T)                                                   \
-  template T *remat::panelBuffer();                                            \
-  template T *remat::leftBuffer();                                             \
-  template T *remat::sumsBuffer();                                             \
-  template int64_t remat::panelBufferSize<T>();                                \
   template void remat::copyTransposed(const Matrix<T> &, const Matrix<T> &);   \
   template struct remat::PanelCut<T>;
 REMAT_INSTANTIATE(float)

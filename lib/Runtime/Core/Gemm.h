@@ -4,9 +4,10 @@
 // Shared by the product and the convolution entry points.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_GEMM_H
-#define REMAT_RUNTIME_CPU_GEMM_H
+#ifndef REMAT_RUNTIME_CORE_GEMM_H
+#define REMAT_RUNTIME_CORE_GEMM_H
 
+#include "Context.h"
 #include "MemRef.h"
 #include "Narrow.h"
 
@@ -35,13 +36,13 @@ template <typename T> struct Matrix {
 };
 
 /// c[i, j] = a[i, j] * b[i, j] (+ c[i, j] if `accumulate`) for every i, j of
-/// the leading dimensions, as compiled programs ask for (Products.cpp). All are
+/// the leading dimensions, as compiled programs ask for (Products.h). All are
 /// float or double, or each is float, BF16 or F16: then sums are float, and
 /// rounded at their end.
 template <typename A, typename B, typename C>
-void gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b, const MemRef<C, 4> &c,
-          bool accumulate);
+void gemm(Context &context, const MemRef<A, 4> &a, const MemRef<B, 4> &b,
+          const MemRef<C, 4> &c, bool accumulate);
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_GEMM_H
+#endif // REMAT_RUNTIME_CORE_GEMM_H

@@ -6,8 +6,8 @@
 // share.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H
-#define REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H
+#ifndef REMAT_RUNTIME_CORE_CONVFILTERGRADIENT_H
+#define REMAT_RUNTIME_CORE_CONVFILTERGRADIENT_H
 
 #include "ConvRegions.h"
 
@@ -25,8 +25,8 @@ template <typename T> struct FilterGradient {
   Filters<T> gradients;
   int64_t groups, channels, filters;
 
-  void compute() {
-    PanelCut<T> cut = cutFilters();
+  void compute(Context &context) {
+    PanelCut<T> cut = cutFilters(*context.team);
     int64_t count = taps.count() * channels;
     int64_t least =
         ceilDiv(count * TileShapes<T>::kMostColumns, sumsBufferSize<T>());
@@ -34,23 +34,25 @@ template <typename T> struct FilterGradient {
     // A thread that has got a narrow panel takes another one.
     if (cut.count > 1 && !cut.isEven())
       least = std::clamp<int64_t>(2, least, most);
-    int64_t parts = evenParts(groups * cut.count, least, most);
-    forEachTask<T>(groups * cut.count * parts, [&](int64_t task) {
-      int64_t part = task / (groups * cut.count);
-      int64_t panel = task / groups % cut.count;
-      int64_t first = part * count / parts;
-      computePart(Part{task % groups, first, (part + 1) * count / parts,
-                       cut.begin(panel), cut.width(panel), cut.shapeOf(panel)});
-    });
+    int64_t parts = evenParts(*context.team, groups * cut.count, least, most);
+    forEachTask(context, groups * cut.count * parts,
+                [&](Context &thread, int64_t task) {
+                  int64_t part = task / (groups * cut.count);
+                  int64_t panel = task / groups % cut.count;
+                  int64_t first = part * count / parts;
+                  computePart(Part{thread, task % groups, first,
+                                   (part + 1) * count / parts, cut.begin(panel),
+                                   cut.width(panel), cut.shapeOf(panel)});
+                });
   }
 
 private:
   /// Each task transposes cotangents of channels first for itself: rather those
   /// of fewer filters than all of them for fewer taps.
-  PanelCut<T> cutFilters() const {
+  PanelCut<T> cutFilters(const Team &team) const {
     int64_t widest = TileShapes<T>::kMostColumns;
     PanelCut<T> cut(filters, widest);
-    while (cotangents.channel != 1 && groups * cut.count < countThreads() &&
+    while (cotangents.channel != 1 && groups * cut.count < team.threads &&
            widest > kLeastColumns) {
       widest /= 2;
       cut = PanelCut<T>(filters, widest);
@@ -65,6 +67,7 @@ private:
 
   /// Gradients from `first` to `end`, numbered tap by tap, of some filters.
   struct Part {
+    Context &context;
     int64_t group, first, end, firstFilter, filters;
     const TileShape<T> &shape;
   };
@@ -104,10 +107,10 @@ private:
       Matrix<T> right{at(chunk.firstRow), positions, part.filters,
                       cotangents.column, 1};
       if (part.filters < width || !staysInCache(right))
-        right = packedPanel(right, width);
+        right = packedPanel(part.context, right, width);
       return right;
     }
-    T *to = panelBuffer<T>();
+    T *to = panelBuffer<T>(part.context);
     // Rows of an image follow each other, if chunks are whole rows.
     for (int64_t done = 0, count; done < chunk.rows; done += count) {
       int64_t row = chunk.firstRow + done;
@@ -168,7 +171,8 @@ private:
   }
 
   static T *sumsOf(const Part &part, int64_t gradient) {
-    return sumsBuffer<T>() + (gradient - part.first) * part.shape.columns;
+    return sumsBuffer<T>(part.context) +
+           (gradient - part.first) * part.shape.columns;
   }
 
   void store(const Part &part) const {
@@ -186,4 +190,4 @@ private:
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_CONVFILTERGRADIENT_H
+#endif // REMAT_RUNTIME_CORE_CONVFILTERGRADIENT_H

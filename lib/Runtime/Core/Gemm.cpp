@@ -24,12 +24,13 @@ constexpr int64_t kFewRows = 32;
 /// Returns how many panels are packed at once, and then multiplied by each tile
 /// of `rows`: one, where all of these stay in a cache for the next panel.
 template <typename T>
-int64_t panelsAtOnce(int64_t rows, int64_t depth, const TileShape<T> &shape) {
+int64_t panelsAtOnce(const Team &team, int64_t rows, int64_t depth,
+                     const TileShape<T> &shape) {
   depth = std::min(kPanelDepth, depth);
-  if (rows <= kFewRows || 4 * rows * depth <= panelBufferSize<T>())
+  if (rows <= kFewRows || 4 * rows * depth <= panelBufferSize<T>(team))
     return 1;
-  return std::clamp<int64_t>(panelBufferSize<T>() / (depth * shape.columns), 1,
-                             kMostPanels);
+  return std::clamp<int64_t>(panelBufferSize<T>(team) / (depth * shape.columns),
+                             1, kMostPanels);
 }
 
 /// The matrix `index` of a memref of batch x batch x rows x columns.
@@ -83,8 +84,8 @@ struct Parts {
   int64_t rowParts = 1, panelParts = 1, rows, panels;
 
   template <typename T, typename A>
-  Parts(int64_t batch, const Matrix<A> &a, const PanelCut<T> &cut,
-        bool isRounded)
+  Parts(const Team &team, int64_t batch, const Matrix<A> &a,
+        const PanelCut<T> &cut, bool isRounded)
       : rows(a.rows), panels(cut.count) {
     bool isPacked = !a.isRowMajor() || isNarrow<T, A>;
     int64_t least = isPacked ? ceilDiv(rows, leftRows(a.columns)) : 1;
@@ -93,7 +94,7 @@ struct Parts {
       least = std::max(least, ceilDiv(rows, kLeftRows));
       leastPanels = ceilDiv(panels, kSumPanels);
     }
-    int64_t threads = countThreads();
+    int64_t threads = team.threads;
     rowParts = least;
     panelParts = leastPanels;
     if (threads == 1 || batch * rows * cut.columns * a.columns <= kMinTaskWork)
@@ -102,7 +103,7 @@ struct Parts {
     double leastTime = INFINITY;
     for (int64_t r = least; r <= most; ++r)
       for (int64_t p = leastPanels; p <= panels; ++p) {
-        double time = estimateTime(ceilDiv(rows, r), ceilDiv(panels, p),
+        double time = estimateTime(team, ceilDiv(rows, r), ceilDiv(panels, p),
                                    isPacked, a.columns, cut) *
                       countRounds(batch * r * p, threads);
         if (time < leastTime) {
@@ -110,7 +111,7 @@ struct Parts {
           rowParts = r;
           panelParts = p;
         }
-        if (batch * r * p >= kMostTasks * wantedTasks())
+        if (batch * r * p >= kMostTasks * wantedTasks(team))
           break;
       }
   }
@@ -130,12 +131,14 @@ private:
   /// Returns the time of a task, for each term of the sum, if 32 multiply-adds
   /// take 1.
   template <typename T>
-  static double estimateTime(int64_t rows, int64_t panels, bool isPacked,
-                             int64_t depth, const PanelCut<T> &cut) {
+  static double estimateTime(const Team &team, int64_t rows, int64_t panels,
+                             bool isPacked, int64_t depth,
+                             const PanelCut<T> &cut) {
     constexpr double kMultiplying = 1. / 32, kPacking = 1. / 2,
                      kReading = 1. / 4;
     int64_t columns = panels * cut.shape->columns;
-    int64_t passes = ceilDiv(panels, panelsAtOnce(rows, depth, *cut.shape));
+    int64_t passes =
+        ceilDiv(panels, panelsAtOnce(team, rows, depth, *cut.shape));
     return rows * columns * kMultiplying + columns * kPacking +
            rows * (isPacked ? kPacking : passes * kReading);
   }
@@ -166,9 +169,9 @@ template <typename T> struct LeftRows {
 /// The rows of a left operand, packed if columns are contiguous and several
 /// panels read them.
 template <typename T, typename A>
-LeftRows<T> takeLeftRows(const Matrix<A> &rows, const EvenTiles &tiles,
-                         bool isReadAgain) {
-  T *to = leftBuffer<T>();
+LeftRows<T> takeLeftRows(Context &context, const Matrix<A> &rows,
+                         const EvenTiles &tiles, bool isReadAgain) {
+  T *to = leftBuffer<T>(context);
   if constexpr (!isNarrow<T, A>) {
     if (rows.isRowMajor() || !isReadAgain)
       return {rows, false};
@@ -185,8 +188,9 @@ LeftRows<T> takeLeftRows(const Matrix<A> &rows, const EvenTiles &tiles,
 /// The panels `first` to `first + count` of `right`, each as a matrix: packed
 /// side by side, or where they lie if `rows` are too few for that.
 template <typename T, typename B>
-void packPanels(const Matrix<B> &right, const PanelCut<T> &cut, int64_t first,
-                int64_t count, int64_t rows, Matrix<T> *panels) {
+void packPanels(Context &context, const Matrix<B> &right,
+                const PanelCut<T> &cut, int64_t first, int64_t count,
+                int64_t rows, Matrix<T> *panels) {
   auto blockOf = [&](int64_t begin, int64_t columns) {
     return right.block(0, begin, right.rows, columns);
   };
@@ -198,7 +202,7 @@ void packPanels(const Matrix<B> &right, const PanelCut<T> &cut, int64_t first,
       panels[0] = blockOf(begin, lastColumns);
       return;
     }
-  T *to = panelBuffer<T>();
+  T *to = panelBuffer<T>(context);
   packPanels(blockOf(begin, cut.begin(last) + cut.width(last) - begin),
              cut.shape->columns, lastColumns, to);
   for (int64_t p = first; p <= last; ++p)
@@ -210,8 +214,9 @@ void packPanels(const Matrix<B> &right, const PanelCut<T> &cut, int64_t first,
 /// operand is read for some panels, which are in the second-level cache, before
 /// the next one is.
 template <typename T, typename A, typename B>
-void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<T> &c,
-                  const PanelCut<T> &cut, const Part &part, bool accumulate) {
+void multiplyPart(Context &context, const Matrix<A> &a, const Matrix<B> &b,
+                  const Matrix<T> &c, const PanelCut<T> &cut, const Part &part,
+                  bool accumulate) {
   T *results[TileShape<T>::kMostRows];
   int64_t offsets[TileShape<T>::kMostRows];
   Matrix<T> panels[kMostPanels];
@@ -219,16 +224,17 @@ void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<T> &c,
   int64_t endPanel = part.firstPanel + part.panels;
   for (int64_t k = 0, depth; k < a.columns; k += depth) {
     depth = std::min(kPanelDepth, a.columns - k);
-    auto left = takeLeftRows<T>(a.block(part.firstRow, k, part.rows, depth),
-                                tiles, /*isReadAgain=*/part.panels > 1);
+    auto left =
+        takeLeftRows<T>(context, a.block(part.firstRow, k, part.rows, depth),
+                        tiles, /*isReadAgain=*/part.panels > 1);
     for (int r = 0; r < TileShape<T>::kMostRows; ++r)
       offsets[r] = r * left.rowStride();
-    int64_t atOnce = panelsAtOnce(part.rows, depth, *cut.shape);
+    int64_t atOnce = panelsAtOnce(*context.team, part.rows, depth, *cut.shape);
     for (int64_t firstPanel = part.firstPanel, count; firstPanel < endPanel;
          firstPanel += count) {
       count = std::min(atOnce, endPanel - firstPanel);
-      packPanels(b.block(k, 0, depth, b.columns), cut, firstPanel, count,
-                 part.rows, panels);
+      packPanels(context, b.block(k, 0, depth, b.columns), cut, firstPanel,
+                 count, part.rows, panels);
       for (int64_t index = 0; index < tiles.count; ++index) {
         int64_t first = tiles.begin(index);
         int64_t rows = tiles.begin(index + 1) - first;
@@ -252,9 +258,10 @@ void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<T> &c,
 
 /// The same for a result that is rounded when all of its sums are complete.
 template <typename T, typename A, typename B, typename C>
-void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<C> &c,
-                  const PanelCut<T> &cut, const Part &part, bool accumulate) {
-  Matrix<T> sums{sumsBuffer<T>(), c.rows, c.columns, c.columns, 1};
+void multiplyPart(Context &context, const Matrix<A> &a, const Matrix<B> &b,
+                  const Matrix<C> &c, const PanelCut<T> &cut, const Part &part,
+                  bool accumulate) {
+  Matrix<T> sums{sumsBuffer<T>(context), c.rows, c.columns, c.columns, 1};
   auto forEach = [&](auto visit) {
     for (int64_t i = 0; i < c.rows; ++i)
       for (int64_t j = 0; j < c.columns; ++j)
@@ -263,7 +270,7 @@ void multiplyPart(const Matrix<A> &a, const Matrix<B> &b, const Matrix<C> &c,
   };
   if (accumulate)
     forEach([](C result, T &sum) { sum = result; });
-  multiplyPart(a, b, sums, cut, part, accumulate);
+  multiplyPart(context, a, b, sums, cut, part, accumulate);
   forEach([](C &result, T sum) { result = C(sum); });
 }
 
@@ -283,7 +290,7 @@ template <typename T> void clear(const Matrix<T> &c) {
 } // namespace
 
 template <typename A, typename B, typename C>
-void remat::gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b,
+void remat::gemm(Context &context, const MemRef<A, 4> &a, const MemRef<B, 4> &b,
                  const MemRef<C, 4> &c, bool accumulate) {
   using T = SumOf<C>;
   int64_t inner = c.sizes[1], batch = c.sizes[0] * inner;
@@ -297,16 +304,17 @@ void remat::gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b,
   }
   if (isCheaperTransposed(matrixAt(a, 0, inner), matrixAt(b, 0, inner),
                           matrixAt(c, 0, inner)))
-    return gemm(transposed(b), transposed(a), transposed(c), accumulate);
+    return gemm(context, transposed(b), transposed(a), transposed(c),
+                accumulate);
   PanelCut<T> cut(n);
-  Parts parts(batch, matrixAt(a, 0, inner), cut,
+  Parts parts(*context.team, batch, matrixAt(a, 0, inner), cut,
               /*isRounded=*/isNarrow<T, C>);
   int64_t tasks = batch * parts.count();
   // Small products go to a thread together.
   int64_t work = std::max<int64_t>(1, batch * m * n * k / tasks);
   int64_t grain = std::max<int64_t>(1, kMinTaskWork / work);
   int64_t groups = ceilDiv(tasks, grain);
-  forEachTask<T>(groups, [&](int64_t group) {
+  forEachTask(context, groups, [&](Context &thread, int64_t group) {
     int64_t end = std::min(tasks, (group + 1) * grain);
     for (int64_t task = group * grain; task < end; ++task) {
       int64_t index = task / parts.count();
@@ -316,15 +324,15 @@ void remat::gemm(const MemRef<A, 4> &a, const MemRef<B, 4> &b,
       Matrix<C> result = matrixAt(c, index, inner)
                              .block(part.firstRow, column, part.rows,
                                     cut.begin(last) + cut.width(last) - column);
-      multiplyPart(matrixAt(a, index, inner), matrixAt(b, index, inner), result,
-                   cut, part, accumulate);
+      multiplyPart(thread, matrixAt(a, index, inner), matrixAt(b, index, inner),
+                   result, cut, part, accumulate);
     }
   });
 }
 
 #define REMAT_INSTANTIATE(A, B, C)                                             \
-  template void remat::gemm(const MemRef<A, 4> &, const MemRef<B, 4> &,        \
-                            const MemRef<C, 4> &, bool);
+  template void remat::gemm(Context &, const MemRef<A, 4> &,                   \
+                            const MemRef<B, 4> &, const MemRef<C, 4> &, bool);
 #define REMAT_INSTANTIATE_NARROW(N)                                            \
   REMAT_INSTANTIATE(N, N, float)                                               \
   REMAT_INSTANTIATE(N, N, N)                                                   \

@@ -6,8 +6,8 @@
 // terms, and none of these is a multiplication by a zero outside of the image.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_CONVREGIONS_H
-#define REMAT_RUNTIME_CPU_CONVREGIONS_H
+#ifndef REMAT_RUNTIME_CORE_CONVREGIONS_H
+#define REMAT_RUNTIME_CORE_CONVREGIONS_H
 
 #include "ConvCall.h"
 #include "Panels.h"
@@ -185,4 +185,4 @@ private:
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_CONVREGIONS_H
+#endif // REMAT_RUNTIME_CORE_CONVREGIONS_H

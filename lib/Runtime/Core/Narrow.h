@@ -6,8 +6,8 @@
 // even.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_NARROW_H
-#define REMAT_RUNTIME_CPU_NARROW_H
+#ifndef REMAT_RUNTIME_CORE_NARROW_H
+#define REMAT_RUNTIME_CORE_NARROW_H
 
 #include "BFloat16.h"
 
@@ -71,4 +71,4 @@ using SumOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_NARROW_H
+#endif // REMAT_RUNTIME_CORE_NARROW_H

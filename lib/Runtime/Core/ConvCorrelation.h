@@ -6,8 +6,8 @@
 // the layout. Nothing is gathered; what lies outside of an image is left out.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_CONVCORRELATION_H
-#define REMAT_RUNTIME_CPU_CONVCORRELATION_H
+#ifndef REMAT_RUNTIME_CORE_CONVCORRELATION_H
+#define REMAT_RUNTIME_CORE_CONVCORRELATION_H
 
 #include "ConvRegions.h"
 
@@ -30,20 +30,23 @@ template <typename T> struct Correlation {
   /// True if channels of results are contiguous, so that tiles can write them.
   bool inPlace = results.channel == 1;
 
-  void compute() const {
+  void compute(Context &context) const {
     int64_t positions = n * taps.rows() * columns();
     PanelCut<T> cut(outputs);
     int64_t least = ceilDiv(positions * widest(cut), sumsBufferSize<T>());
     int64_t parts =
-        std::clamp(ceilDiv(wantedTasks(), groups * cut.count), least,
-                   std::max(least, positions / kMinTaskRows));
-    forEachTask<T>(groups * cut.count * parts, [&](int64_t task) {
-      int64_t part = task / (groups * cut.count);
-      int64_t panel = task / groups % cut.count;
-      int64_t first = part * positions / parts;
-      computePart(Part{task % groups, first, (part + 1) * positions / parts,
-                       cut.begin(panel), cut.width(panel), cut.shapeOf(panel)});
-    });
+        std::clamp(ceilDiv(wantedTasks(*context.team), groups * cut.count),
+                   least, std::max(least, positions / kMinTaskRows));
+    forEachTask(context, groups * cut.count * parts,
+                [&](Context &thread, int64_t task) {
+                  int64_t part = task / (groups * cut.count);
+                  int64_t panel = task / groups % cut.count;
+                  int64_t first = part * positions / parts;
+                  computePart(Part{thread, task % groups, first,
+                                   (part + 1) * positions / parts,
+                                   cut.begin(panel), cut.width(panel),
+                                   cut.shapeOf(panel)});
+                });
   }
 
 private:
@@ -53,11 +56,12 @@ private:
   /// Positions `first` to `end`, in the order of images, slices, rows and
   /// columns.
   struct Part {
+    Context &context;
     int64_t group, first, end, firstOutput, outputs;
     const TileShape<T> &shape;
 
     T *sums(int64_t position) const {
-      return sumsBuffer<T>() + (position - first) * shape.columns;
+      return sumsBuffer<T>(context) + (position - first) * shape.columns;
     }
   };
   /// Terms of the sum.
@@ -129,7 +133,7 @@ private:
     T *from = filters.data + part.group * filters.group +
               block.firstInput * filters.channel +
               part.firstOutput * filters.filter;
-    T *to = panelBuffer<T>();
+    T *to = panelBuffer<T>(part.context);
     int64_t width = part.shape.columns;
     auto pack = [&](T *data, int64_t count, int64_t stride) {
       packPanel(Matrix<T>{data, count, part.outputs, stride, filters.filter},
@@ -179,7 +183,7 @@ private:
                                  region.y.begin * taps.y.stride + tap.y,
                                  region.x.begin * taps.x.stride + tap.x,
                                  part.group * inputs + block.firstInput),
-                       panelBuffer<T>() + slot * panel.tapStride);
+                       panelBuffer<T>(part.context) + slot * panel.tapStride);
         }
     segments.merge();
   }
@@ -267,4 +271,4 @@ private:
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_CONVCORRELATION_H
+#endif // REMAT_RUNTIME_CORE_CONVCORRELATION_H

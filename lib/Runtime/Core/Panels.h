@@ -6,11 +6,10 @@
 // tiles of a column of tiles read it.
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_CPU_PANELS_H
-#define REMAT_RUNTIME_CPU_PANELS_H
+#ifndef REMAT_RUNTIME_CORE_PANELS_H
+#define REMAT_RUNTIME_CORE_PANELS_H
 
 #include "Gemm.h"
-#include "Threads.h"
 #include "TileKernels.h"
 
 #include <algorithm>
@@ -24,11 +23,11 @@ constexpr int64_t kPanelDepth = 512;
 
 /// Enough tasks for an even load on all threads; more would only pack more. How
 /// results are shared out does not change the sum that each of them is.
-int64_t wantedTasks();
+int64_t wantedTasks(const Team &team);
 
 /// As few parts of each of `count` tasks, between `least` and `most`, as give
 /// all threads about as much to do: where a part costs a lot.
-int64_t evenParts(int64_t count, int64_t least, int64_t most);
+int64_t evenParts(const Team &team, int64_t count, int64_t least, int64_t most);
 /// A task packs its panel itself: for so many rows that this costs little.
 constexpr int64_t kMinTaskRows = 192;
 
@@ -43,35 +42,37 @@ constexpr int64_t leftRows(int64_t depth) {
 /// The most panels of a right operand that are packed at once.
 constexpr int64_t kMostPanels = 16;
 
-/// Memory of the calling thread for panels: as much as fits into its
-/// second-level cache beside what else is read, at least one of `kPanelDepth`
-/// rows.
-template <typename T> T *panelBuffer();
-template <typename T> int64_t panelBufferSize();
+/// A thread's memory for panels: as much as fits into its second-level cache
+/// beside what else is read, at least one of `kPanelDepth` rows.
+template <typename T> int64_t panelBufferSize(const Team &team) {
+  return std::max<int64_t>(team.panelBytes / static_cast<int64_t>(sizeof(T)),
+                           kPanelDepth * TileShapes<T>::kMostColumns);
+}
+template <typename T> T *panelBuffer(Context &context) {
+  return static_cast<T *>(context.panels);
+}
 
 /// The same for `leftRows(depth)` rows of a left operand.
-template <typename T> T *leftBuffer();
+template <typename T> constexpr int64_t leftBufferSize() {
+  return kPanelDepth * kLeftRows;
+}
+template <typename T> T *leftBuffer(Context &context) {
+  return static_cast<T *>(context.left);
+}
 
 /// And for the sums of `kSumPanels` panels of `kLeftRows` rows.
 constexpr int64_t kSumPanels = 8;
-template <typename T> T *sumsBuffer();
 template <typename T> constexpr int64_t sumsBufferSize() {
   return kSumPanels * kLeftRows * TileShapes<T>::kMostColumns;
 }
-
-/// Allocates these buffers for the calling thread. Others do so when they
-/// start: otherwise they would in whichever step they get their first task.
-template <typename T> void allocateBuffers() {
-  panelBuffer<T>();
-  leftBuffer<T>();
-  sumsBuffer<T>();
+template <typename T> T *sumsBuffer(Context &context) {
+  return static_cast<T *>(context.sums);
 }
 
-/// Calls `body(task)` for each of `count` tasks, on all threads.
-template <typename T, typename Body>
-void forEachTask(int64_t count, const Body &body) {
-  allocateBuffers<T>();
-  parallelFor(count, count, body);
+/// Calls `body(context, task)` for each of `count` tasks, on all threads.
+template <typename Body>
+void forEachTask(Context &context, int64_t count, const Body &body) {
+  parallelFor(context, count, count, body);
 }
 
 /// Writes panels to `to`, one after the other: rows of `width` columns of
@@ -91,9 +92,10 @@ void copyTransposed(const Matrix<T> &from, const Matrix<T> &to);
 
 /// The same in this thread's panel.
 template <typename T>
-Matrix<T> packedPanel(const Matrix<T> &right, int64_t width) {
-  packPanel(right, width, panelBuffer<T>());
-  return {panelBuffer<T>(), right.rows, right.columns, width, 1};
+Matrix<T> packedPanel(Context &context, const Matrix<T> &right, int64_t width) {
+  T *panel = panelBuffer<T>(context);
+  packPanel(right, width, panel);
+  return {panel, right.rows, right.columns, width, 1};
 }
 
 /// How `columns` columns are cut into panels: all of `shape` but the last.
@@ -173,4 +175,4 @@ void computeTile(const TileShape<T> &shape, int64_t rows, int64_t columns,
 
 } // namespace remat
 
-#endif // REMAT_RUNTIME_CPU_PANELS_H
+#endif // REMAT_RUNTIME_CORE_PANELS_H
