@@ -309,6 +309,8 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
                           {printHeader(layout, unwrap(options.fileName),
                                        target.describe())})) ||
       failed(folder.write("Makefile", {printMakefile(layout, library)})) ||
+      failed(
+          folder.write("CMakeLists.txt", {printCMakeLists(layout, library)})) ||
       failed(folder.write("LICENSE.txt", {kLicense})))
     return failure();
   return success(succeeded(writeValues(layout)) &&

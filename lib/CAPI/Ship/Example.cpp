@@ -13,16 +13,17 @@
 using namespace mlir;
 using namespace mlir::remat;
 
-/// Replaces @ by the name of functions and $ by that of macros.
+/// Replaces @ by the name of functions, and $ before an underscore by that of
+/// macros.
 static std::string fill(StringRef text, const ShipLayout &layout) {
   std::string result;
-  for (char c : text)
-    if (c == '@')
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '@')
       result += layout.name;
-    else if (c == '$')
+    else if (text.substr(i).starts_with("$_"))
       result += layout.macro;
     else
-      result += c;
+      result += text[i];
   return result;
 }
 
@@ -124,8 +125,25 @@ std::string mlir::remat::printMakefile(const ShipLayout &layout,
      << "example: example.c @.h " << library << "\n\t$(CC) $(CFLAGS) -o "
      << "example example.c "
      << (isShared ? "-L. -l@ -Wl,-rpath,'$$ORIGIN'" : library) << " -lm\n";
-  std::string result;
-  for (char c : text)
-    result += c == '@' ? layout.name : std::string(1, c);
-  return result;
+  return fill(text, layout);
+}
+
+std::string mlir::remat::printCMakeLists(const ShipLayout &layout,
+                                         StringRef library) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "# As a folder of another project (add_subdirectory), this is the "
+        "library @.\n"
+        "cmake_minimum_required(VERSION 3.16)\nproject(@ LANGUAGES C)\n"
+        "add_library(@ INTERFACE)\n"
+        "target_include_directories(@ INTERFACE "
+        "${CMAKE_CURRENT_SOURCE_DIR})\n"
+        "target_link_libraries(@ INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/"
+     << library
+     << " m)\n"
+        "if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)\n"
+        "  add_executable(example example.c)\n"
+        "  set_target_properties(example PROPERTIES C_STANDARD 11)\n"
+        "  target_link_libraries(example PRIVATE @)\nendif()\n";
+  return fill(text, layout);
 }

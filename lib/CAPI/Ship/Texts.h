@@ -26,8 +26,9 @@ std::string printExample(const ShipLayout &layout, ArrayRef<ShipTensor> test,
 constexpr StringLiteral kTestBatch = "batch.", kTestLosses = "losses",
                         kTestDigest = "digest";
 
-/// Builds the example with `library`.
+/// Build the example with `library`.
 std::string printMakefile(const ShipLayout &layout, StringRef library);
+std::string printCMakeLists(const ShipLayout &layout, StringRef library);
 
 } // namespace mlir::remat
 
