@@ -92,7 +92,7 @@ def compile_step(case, policy, folder):
     source, report, launches = (Path(folder, name) for name in ("model.mlir", "memory.json", "launches.json"))
     source.write_text(models.mlir(case.workload, workloads.dims_of(case.workload, case.overrides), case.precision))
     done = opt(source, f"--remat-train-to-tensors=target=cuda policy={POLICIES[policy]}",
-               f"--remat-bufferize=target=cuda report={report}", "--remat-cse", "--convert-linalg-to-library=mixed",
+               f"--remat-bufferize=target=cuda report={report}", "--remat-cse", "--convert-linalg-to-library=alike",
                "--remat-merge-launches",
                "--convert-attention-to-gpu-kernels=traffic", "--convert-linalg-to-gpu-kernels=traffic", "--cse", f"--remat-print-launches=output={launches}",
                "-o", os.devnull)
