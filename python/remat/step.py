@@ -90,8 +90,8 @@ class Step:
         self._inputs, self._eval_inputs = ([(a, f"argument {i} ('{a.name}')") for i, a in enumerate(arguments)]
                                            for arguments in (self.data, self.eval_data))
         self._read_norm: Callable[[], Array] | None = None
-        # The one that ran last: this one, or one for another batch.
-        self._latest: Step | None = None
+        # Of what ran last: this step, or one for another batch. It refers to no step, which would keep itself alive.
+        self._read_latest_norm: Callable[[], Array] | None = None
         self._results = self._find_results(native.results())
         self._eval_results = self._find_results(native.evaluation_results())
 
@@ -114,7 +114,7 @@ class Step:
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
         if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
             results = other(*batch)
-            self._latest = other
+            self._read_latest_norm = other._read_norm
             return results
         located = _locate_all("the step", self._inputs, batch, self.device)
         if self._rates:
@@ -124,7 +124,7 @@ class Step:
         if problem is not None:
             raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
                                        if self._native.is_damaged and not was_damaged else ""))
-        self._latest = self
+        self._read_latest_norm = self._read_norm
         return self._results.read()
 
     def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]],
@@ -176,8 +176,7 @@ class Step:
         if self._read_norm is None:
             raise TypeError("the step was compiled without the norm of its gradients; say grad_norm=True, or grad_norm in the "
                             "module's remat.train_step")
-        read = self._latest and self._latest._read_norm
-        return float(read()) if read else math.nan
+        return float(self._read_latest_norm()) if self._read_latest_norm else math.nan
 
     # --- Seeing --------------------------------------------------------------------------------
 
