@@ -33,7 +33,7 @@ import workloads  # noqa: E402
 from remat.testing.libraries import tool  # noqa: E402
 
 GIB = 2**30
-RULE = "#opt.apollo<lr = 3.0e-4, rank = 1, scale = 128, scaling = tensor, rounding = stochastic>"
+RULE = "#opt.apollo<lr = 4.0e-5, rank = 1, scale = 128, scaling = tensor, rounding = stochastic>"
 # The process: the interpreter of the program, LLVM, the code and what threads pack.
 PROCESS = GIB // 2
 CHECKPOINT_EVERY = 5
