@@ -6,8 +6,9 @@
 A LLaMA of benchmarks/models.py, in bf16, whose layers are all rematerialized, with APOLLO-Mini and stochastic rounding: beside the
 weights there are next to no states, no gradient of more than one parameter, and no copy in f32 of any of them. Text is Python's
 reference manual, a character at a time. It says what it needs and stops where that is not there. Writes to the current folder: the
-model, its data, the compiled program, and `run.npz`, from which a run that was interrupted goes on; at the end it compares the
-memory of the process with what the compiler predicted.
+model, its data, the compiled program, and `run.npz`, from which a run that was interrupted goes on (a file of more than 4 GiB is
+not read back yet: minizip takes what begins after that for damaged); at the end it compares the memory of the process with what
+the compiler predicted.
 
 Environment: REMAT_BIN and LLVM_BIN, folders with remat-opt and mlir-runner if these are not in PATH, and REMAT_LIB, that of the
 runtime.
