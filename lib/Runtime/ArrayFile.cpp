@@ -4,7 +4,8 @@
 // Training data, initial values and checkpoints come from NumPy. A file may be
 // damaged or made to do damage: no size that it states is believed before it
 // was compared with the bytes that are there. Archives are read by zlib's
-// minizip, which knows zip64 and checks sums.
+// minizip, which checks sums, but takes the marks of zip64 for numbers (version
+// 1.1): what takes or begins after 4 GiB is read here.
 //===----------------------------------------------------------------------===//
 
 #include "Minizip.h"
@@ -18,6 +19,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 using namespace remat;
 
@@ -33,6 +35,9 @@ struct Entry {
   /// With its header; and what it takes in the file.
   uint64_t bytes = 0, storedBytes = 0;
   unsigned long method = 0;
+  /// Of an entry with numbers of 64 bits: where it begins.
+  std::optional<uint64_t> start = std::nullopt;
+  unsigned long checksum = 0;
   /// True if another entry has the same name.
   bool isAmbiguous = false;
   /// Read on demand: an array that is never read may be anything.
@@ -47,6 +52,8 @@ struct ArrayFile::Contents {
   uint64_t fileBytes = 0;
   std::vector<std::string> order;
   std::map<std::string, Entry> entries;
+  /// The checksum of what was read of an entry that minizip does not read.
+  std::optional<unsigned long> found;
 
   ~Contents() {
     if (archive)
@@ -57,8 +64,11 @@ struct ArrayFile::Contents {
 
   void open(const std::string &path);
   void listEntries(const std::string &path);
+  void readLargeNumbers(Entry &entry, const std::string &path);
   void checkSizes(const Entry &entry, const std::string &where) const;
   void openEntry(Entry &entry, const std::string &where);
+  bool openLarge(const Entry &entry);
+  bool closeEntry(const Entry &entry);
   void readBytes(void *into, size_t bytes, const std::string &where);
   void readHeader(Entry &entry, const std::string &where);
   void readElements(Entry &entry, const std::string &where, void *into);
@@ -110,6 +120,61 @@ static std::optional<std::string> keyOf(const std::string &entryName) {
   return entryName.substr(0, entryName.size() - suffix);
 }
 
+/// A number of the format's, of two to eight bytes.
+static uint64_t numberAt(const unsigned char *at, int bytes) {
+  uint64_t number = 0;
+  for (int i = bytes - 1; i >= 0; --i)
+    number = number << 8 | at[i];
+  return number;
+}
+
+/// Reads the numbers that do not fit into 32 bits from the entry's record in
+/// the table of contents (APPNOTE.TXT of PKWARE, 4.3.12 and 4.5.3).
+void ArrayFile::Contents::readLargeNumbers(Entry &entry,
+                                           const std::string &path) {
+  constexpr uint64_t mark = 0xffffffff;
+  constexpr size_t recordBytes = 46, idBytes = 4;
+  unsigned char record[recordBytes];
+  auto at = static_cast<off_t>(entry.position.pos_in_zip_directory);
+  // With something before the archive it is elsewhere.
+  if (fseeko(file, at, SEEK_SET) != 0 ||
+      fread(record, 1, recordBytes, file) != recordBytes ||
+      std::memcmp(record, "PK\1\2", 4) != 0)
+    return;
+  uint64_t storedBytes = numberAt(record + 20, 4),
+           bytes = numberAt(record + 24, 4), start = numberAt(record + 42, 4);
+  if (bytes != mark && storedBytes != mark && start != mark)
+    return;
+  std::vector<unsigned char> extra(numberAt(record + 30, 2));
+  auto nameBytes = static_cast<off_t>(numberAt(record + 28, 2));
+  bool isGood = fseeko(file, nameBytes, SEEK_CUR) == 0 &&
+                fread(extra.data(), 1, extra.size(), file) == extra.size();
+  size_t begin = 0, end = 0;
+  for (; isGood; begin = end) {
+    isGood = begin + idBytes <= extra.size();
+    if (!isGood)
+      break;
+    end = begin + idBytes + numberAt(&extra[begin + 2], 2);
+    isGood = end <= extra.size();
+    if (numberAt(&extra[begin], 2) == 1)
+      break;
+  }
+  begin += idBytes;
+  for (uint64_t *number : {&bytes, &storedBytes, &start})
+    if (isGood && *number == mark) {
+      isGood = begin + 8 <= end;
+      if (isGood)
+        *number = numberAt(&extra[begin], 8);
+      begin += 8;
+    }
+  if (!isGood)
+    fail(path + ": damaged archive");
+  entry.bytes = bytes;
+  entry.storedBytes = storedBytes;
+  entry.start = start;
+  entry.checksum = numberAt(record + 16, 4);
+}
+
 void ArrayFile::Contents::listEntries(const std::string &path) {
   int status = unzGoToFirstFile(archive);
   for (; status == UNZ_OK; status = unzGoToNextFile(archive)) {
@@ -130,6 +195,7 @@ void ArrayFile::Contents::listEntries(const std::string &path) {
     entry.bytes = info.uncompressed_size;
     entry.storedBytes = info.compressed_size;
     entry.method = info.compression_method;
+    readLargeNumbers(entry, path);
     auto [known, isNew] = entries.emplace(*key, entry);
     known->second.isAmbiguous = !isNew;
     if (isNew)
@@ -183,6 +249,9 @@ void ArrayFile::Contents::checkSizes(const Entry &entry,
     fail(where + ": unknown compression method " +
          std::to_string(entry.method) +
          "; save it with numpy.savez or numpy.savez_compressed");
+  if (entry.start && entry.method != stored)
+    fail(where + ": is compressed, and takes or begins after 4 GiB; save it "
+                 "with numpy.savez");
   if (entry.storedBytes > fileBytes)
     fail(where + ": truncated, it takes " + std::to_string(entry.storedBytes) +
          " bytes of a file of " + std::to_string(fileBytes));
@@ -196,11 +265,39 @@ void ArrayFile::Contents::checkSizes(const Entry &entry,
 }
 
 void ArrayFile::Contents::openEntry(Entry &entry, const std::string &where) {
-  bool ok = archive ? unzGoToFilePos64(archive, &entry.position) == UNZ_OK &&
-                          unzOpenCurrentFile(archive) == UNZ_OK
-                    : fseek(file, 0, SEEK_SET) == 0;
+  bool ok = !archive ? fseek(file, 0, SEEK_SET) == 0
+            : entry.start
+                ? openLarge(entry)
+                : unzGoToFilePos64(archive, &entry.position) == UNZ_OK &&
+                      unzOpenCurrentFile(archive) == UNZ_OK;
   if (!ok)
     fail(where + ": damaged archive");
+}
+
+/// Goes to the elements of a stored entry; false if its header is not there.
+bool ArrayFile::Contents::openLarge(const Entry &entry) {
+  constexpr size_t headerBytes = 30;
+  unsigned char header[headerBytes];
+  if (*entry.start > fileBytes - entry.storedBytes ||
+      fseeko(file, static_cast<off_t>(*entry.start), SEEK_SET) != 0 ||
+      fread(header, 1, headerBytes, file) != headerBytes ||
+      std::memcmp(header, "PK\3\4", 4) != 0)
+    return false;
+  found = crc32(0, nullptr, 0);
+  // Behind the name and the extra fields.
+  uint64_t rest = numberAt(header + 26, 2) + numberAt(header + 28, 2);
+  return fseeko(file, static_cast<off_t>(rest), SEEK_CUR) == 0;
+}
+
+/// False if all of the entry was read, and its checksum is another.
+bool ArrayFile::Contents::closeEntry(const Entry &entry) {
+  if (!archive)
+    return true;
+  if (!found)
+    return unzCloseCurrentFile(archive) == UNZ_OK;
+  bool isGood = *found == entry.checksum;
+  found = std::nullopt;
+  return isGood;
 }
 
 /// Reads exactly `bytes` bytes of the array that is open.
@@ -209,13 +306,15 @@ void ArrayFile::Contents::readBytes(void *into, size_t bytes,
   auto *at = static_cast<unsigned char *>(into);
   while (bytes > 0) {
     size_t wanted = std::min(bytes, kMinizipChunk);
-    int64_t read = archive ? unzReadCurrentFile(archive, at, wanted)
-                           : int64_t(fread(at, 1, wanted, file));
+    int64_t read = archive && !found ? unzReadCurrentFile(archive, at, wanted)
+                                     : int64_t(fread(at, 1, wanted, file));
     if (read < 0)
       fail(where + ": damaged (it does not decompress)");
     if (read == 0)
       fail(where + ": truncated, " + std::to_string(bytes) +
            " bytes are missing");
+    if (found)
+      found = crc32(*found, at, read);
     at += read;
     bytes -= read;
   }
@@ -252,7 +351,7 @@ void ArrayFile::Contents::readElements(Entry &entry, const std::string &where,
   std::string header(entry.header->bytes, '\0');
   readBytes(header.data(), header.size(), where);
   readBytes(into, type.numBytes(), where);
-  if (archive && unzCloseCurrentFile(archive) != UNZ_OK)
+  if (!closeEntry(entry))
     fail(where + ": damaged (wrong checksum)");
   // Compiled code takes an i1 for 0 or 1; NumPy takes any byte for a boolean.
   if (type.dtype == DType::i1)
@@ -270,8 +369,7 @@ const ArrayType &ArrayFile::get(const std::string &key) const {
       contents->checkSizes(entry, where);
       contents->openEntry(entry, where);
       contents->readHeader(entry, where);
-      if (contents->archive)
-        unzCloseCurrentFile(contents->archive);
+      contents->closeEntry(entry);
     }
     return entry.header->type;
   }

@@ -54,6 +54,87 @@ TEST_F(ArrayFileTest, readsWhatItWrites) {
   }
 }
 
+/// The archive of one array `x`, whose record in the table of contents has its
+/// numbers in 64 bits, as it must where they are large.
+std::string withLargeNumbers(std::string bytes) {
+  auto put = [&](size_t at, uint64_t number, int count) {
+    for (int i = 0; i < count; ++i)
+      bytes[at + i] = char(number >> (8 * i));
+  };
+  auto get = [&](size_t at) {
+    uint32_t number;
+    std::memcpy(&number, &bytes[at], sizeof number);
+    return number;
+  };
+  size_t record = bytes.find("PK\1\2"), end = bytes.find("PK\5\6");
+  constexpr size_t keyBytes = 5, fields[] = {24, 20, 42};
+  std::string extra("\1\0\30\0", 4);
+  for (size_t field : fields) {
+    extra += bytes.substr(record + field, 4) + std::string(4, '\0');
+    put(record + field, 0xffffffff, 4);
+  }
+  put(end + 12, get(end + 12) + extra.size(), 4);
+  put(record + 30, extra.size(), 2);
+  return bytes.insert(record + 46 + keyBytes, extra);
+}
+
+class LargeNumbers : public ArrayFileTest {
+protected:
+  void SetUp() override {
+    ArrayFileTest::SetUp();
+    {
+      ArrayWriter writer(path("small.npz"));
+      writer.add("x", kType, kElements);
+      writer.commit();
+    }
+    large = withLargeNumbers(read("small.npz"));
+    extra = large.find(std::string("\1\0\30\0", 4), large.find("PK\1\2"));
+  }
+
+  /// Where the numbers of 64 bits begin.
+  size_t extra;
+  std::string large;
+};
+
+TEST_F(LargeNumbers, areRead) {
+  ArrayFile file(write("a.npz", large));
+  EXPECT_EQ(file.keys(), std::vector<std::string>{"x"});
+  for (int i = 0; i < 2; ++i) {
+    float found[6] = {};
+    file.read("x", kType, found);
+    EXPECT_EQ(std::memcmp(found, kElements, sizeof found), 0);
+  }
+}
+
+TEST_F(LargeNumbers, areComparedWithTheFile) {
+  auto change = [&](size_t at, char by) {
+    std::string bytes = large;
+    bytes[at] ^= by;
+    return write("a.npz", bytes);
+  };
+  // Both sizes in gigabytes, then the start.
+  EXPECT_FAILURE(readAll(change(extra + 4 + 8 + 7, 1)),
+                 "array 'x': truncated, it takes 72057594037928088 bytes of a "
+                 "file of [0-9]+\n$");
+  EXPECT_FAILURE(readAll(change(extra + 4 + 7, 1)),
+                 "array 'x': damaged \\(the archive states two sizes\\)\n$");
+  EXPECT_FAILURE(readAll(change(extra + 4 + 16 + 7, 1)),
+                 "array 'x': damaged archive\n$");
+  EXPECT_FAILURE(readAll(change(extra + 4 + 16, 1)),
+                 "array 'x': damaged archive\n$");
+  // Fewer numbers than there must be, none, and fields that end too late.
+  EXPECT_FAILURE(readAll(change(extra + 2, 24 ^ 16)), "damaged archive\n$");
+  EXPECT_FAILURE(readAll(change(extra, 2)), "damaged archive\n$");
+  EXPECT_FAILURE(readAll(change(extra + 3, 1)), "damaged archive\n$");
+  // An element.
+  EXPECT_FAILURE(readAll(change(large.find("PK\1\2") - 1, 1)),
+                 "array 'x': damaged \\(wrong checksum\\)\n$");
+  // The method: 8.
+  EXPECT_FAILURE(readAll(change(large.find("PK\1\2") + 10, 8)),
+                 "array 'x': is compressed, and takes or begins after 4 GiB; "
+                 "save it with numpy.savez\n$");
+}
+
 TEST_F(ArrayFileTest, shortensNamesInMessages) {
   {
     ArrayWriter writer(path("a.npz"));
