@@ -32,18 +32,6 @@ static Value emitSquare(Formula &f, ValueRange in) {
   return f.mul(in[0], in[0]);
 }
 
-/// 1 - lr * weight_decay.
-static Value emitKept(Formula f, Value lr, double weightDecay) {
-  return f.sub(f.number(1, lr.getType()), f.mul(weightDecay, lr));
-}
-
-/// m + (1 - b1) * (g - m) and b2 * v + (1 - b2) * g * g.
-static SmallVector<Value> emitMoments(Formula &f, double b1, double b2, Value g,
-                                      Value m, Value v) {
-  return {f.add(m, f.mul(1 - b1, f.sub(g, m))),
-          f.add(f.mul(b2, v), f.mul(f.mul(1 - b2, g), g))};
-}
-
 //===----------------------------------------------------------------------===//
 // APOLLO
 //===----------------------------------------------------------------------===//
@@ -113,7 +101,7 @@ SmallVector<Value> APOLLOAttr::emitScalars(OpBuilder &builder, Location loc,
   Value refresh =
       arith::ConstantIntOp::create(builder, loc, getCount("refresh"), 64);
   Value epoch = arith::DivSIOp::create(builder, loc, step, refresh);
-  return {rate, emitKept(f, lr, getReal("weight_decay")), epoch};
+  return {rate, f.kept(getReal("weight_decay"), lr), epoch};
 }
 
 namespace {
@@ -221,8 +209,9 @@ SmallVector<Value> APOLLOAttr::emitTensorUpdate(OpBuilder &builder,
   SmallVector<Value> results;
   SmallVector<Value> moments = kernels.map(
       {reduced}, states.take_front(2), [&](Formula &f, ValueRange in) {
-        return emitMoments(f, getReal("b1"), getReal("b2"), f.mul(unit, in[0]),
-                           in[1], in[2]);
+        Value r = f.mul(unit, in[0]);
+        return SmallVector<Value>{f.firstMoment(getReal("b1"), in[1], r),
+                                  f.secondMoment(getReal("b2"), in[2], r)};
       });
   if (!isMatrix(type)) {
     results = kernels.map(
@@ -308,7 +297,7 @@ bool MuonAttr::isElementwise(Operation *) const { return false; }
 
 SmallVector<Value> MuonAttr::emitScalars(OpBuilder &builder, Location loc,
                                          Value, Value lr) const {
-  return {lr, emitKept({builder, loc}, lr, getReal("weight_decay"))};
+  return {lr, Formula{builder, loc}.kept(getReal("weight_decay"), lr)};
 }
 
 /// The nearest orthogonal matrix, about, by Newton and Schulz's iteration.
@@ -360,7 +349,7 @@ SmallVector<Value> MuonAttr::emitTensorUpdate(OpBuilder &builder, Location loc,
   SmallVector<Value> news = kernels.map(
       {grad}, {states[0], direction}, [&](Formula &f, ValueRange in) {
         double momentum = getReal("momentum");
-        Value buffer = f.add(in[1], f.mul(1 - momentum, f.sub(in[0], in[1])));
+        Value buffer = f.firstMoment(momentum, in[1], in[0]);
         Value next = getFlag("nesterov")
                          ? f.add(in[0], f.mul(momentum, f.sub(buffer, in[0])))
                          : buffer;
@@ -453,7 +442,7 @@ SmallVector<Value> AdamMiniAttr::emitScalars(OpBuilder &builder, Location loc,
   Formula f{builder, loc};
   return {f.div(lr, f.biasCorrection(getReal("b1"), step)),
           f.sqrt(f.biasCorrection(getReal("b2"), step)),
-          emitKept(f, lr, getReal("weight_decay"))};
+          f.kept(getReal("weight_decay"), lr)};
 }
 
 SmallVector<Value> AdamMiniAttr::emitTensorUpdate(OpBuilder &builder,
@@ -471,8 +460,7 @@ SmallVector<Value> AdamMiniAttr::emitTensorUpdate(OpBuilder &builder,
     v = kernels
             .map({grad}, states[1],
                  [&](Formula &f, ValueRange in) {
-                   return SmallVector<Value>{f.add(
-                       f.mul(b2, in[1]), f.mul(f.mul(1 - b2, in[0]), in[0]))};
+                   return SmallVector<Value>{f.secondMoment(b2, in[1], in[0])};
                  })
             .front();
     vOfElement = KernelInput(v);
@@ -515,7 +503,7 @@ SmallVector<Value> AdamMiniAttr::emitTensorUpdate(OpBuilder &builder,
       {grad, *vOfElement, scalars[0], scalars[1], scalars[2]},
       {param, states[0]}, [&](Formula &f, ValueRange in) {
         Value m = in[6], p = in[5];
-        m = f.add(m, f.mul(1 - getReal("b1"), f.sub(in[0], m)));
+        m = f.firstMoment(getReal("b1"), m, in[0]);
         Value denominator = f.add(f.div(f.sqrt(in[1]), in[3]),
                                   f.number(getReal("eps"), m.getType()));
         if (getReal("weight_decay") != 0)

@@ -58,11 +58,8 @@ SmallVector<Value> LAMBAttr::emitTensorUpdate(OpBuilder &builder, Location loc,
   UpdateKernels kernels(builder, loc, scalars.front().getType());
   SmallVector<Value> moments =
       kernels.map({grad}, states, [&](Formula &f, ValueRange in) {
-        Value g = in[0], m = in[1], v = in[2];
-        double b1 = getReal("b1"), b2 = getReal("b2");
-        return SmallVector<Value>{
-            f.add(m, f.mul(1 - b1, f.sub(g, m))),
-            f.add(f.mul(b2, v), f.mul(f.mul(1 - b2, g), g))};
+        return SmallVector<Value>{f.firstMoment(getReal("b1"), in[1], in[0]),
+                                  f.secondMoment(getReal("b2"), in[2], in[0])};
       });
   auto emitDirection = [&](Formula &f, Value m, Value v, Value b1, Value b2,
                            Value p) {
@@ -163,8 +160,7 @@ SmallVector<Value> AdafactorAttr::emitScalars(OpBuilder &builder, Location loc,
   Value weight = math::PowFOp::create(builder, loc, t,
                                       f.number(getReal("beta2_decay"), f64));
   Value rate = f.min(lr, f.div(f.number(1, f64), f.sqrt(t)));
-  Value kept = f.sub(f.number(1, f64), f.mul(getReal("weight_decay"), lr));
-  return {rate, weight, kept};
+  return {rate, weight, f.kept(getReal("weight_decay"), lr)};
 }
 
 SmallVector<Value>

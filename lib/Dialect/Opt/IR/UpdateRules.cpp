@@ -127,8 +127,8 @@ static SmallVector<Value> emitAdamUpdate(Formula f, double b1, double b2,
                                          double eps, Value param, Value grad,
                                          ValueRange states, Value stepSize,
                                          Value correction) {
-  Value m = f.add(states[0], f.mul(1 - b1, f.sub(grad, states[0])));
-  Value v = f.add(f.mul(b2, states[1]), f.mul(f.mul(1 - b2, grad), grad));
+  Value m = f.firstMoment(b1, states[0], grad);
+  Value v = f.secondMoment(b2, states[1], grad);
   Value denominator =
       f.add(f.div(f.sqrt(v), correction), f.number(eps, v.getType()));
   return {f.sub(param, f.mul(stepSize, f.div(m, denominator))), m, v};
@@ -169,7 +169,7 @@ SmallVector<Value> AdamWAttr::emitScalars(OpBuilder &builder, Location loc,
   SmallVector<Value> scalars =
       emitAdamScalars(f, getReal("b1"), getReal("b2"), step, lr);
   if (double decay = getReal("weight_decay"); decay != 0)
-    scalars.push_back(f.sub(f.number(1, lr.getType()), f.mul(decay, lr)));
+    scalars.push_back(f.kept(decay, lr));
   return scalars;
 }
 

@@ -52,6 +52,17 @@ struct Formula {
   Value count(Value step);
   /// 1 - base^(step + 1), in f64.
   Value biasCorrection(double base, Value step);
+  /// 1 - decay * lr.
+  Value kept(double decay, Value lr) {
+    return sub(number(1, lr.getType()), mul(decay, lr));
+  }
+  /// Adam's moments: m + (1 - b1) * (g - m) and b2 * v + (1 - b2) * g * g.
+  Value firstMoment(double b1, Value m, Value g) {
+    return add(m, mul(1 - b1, sub(g, m)));
+  }
+  Value secondMoment(double b2, Value v, Value g) {
+    return add(mul(b2, v), mul(mul(1 - b2, g), g));
+  }
 };
 
 /// An input of a kernel: a scalar, a tensor over all loops, or a tensor whose
