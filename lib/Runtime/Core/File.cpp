@@ -8,6 +8,8 @@
 
 #include "Step.h"
 
+#include "remat/Runtime/Hash.h"
+
 using namespace remat;
 
 namespace {
@@ -179,19 +181,18 @@ REMAT_CORE int32_t remat_core_save(const ShipModel *model, const char *text,
   return static_cast<int32_t>(isGood ? ShipCode::OK : ShipCode::TRUNCATED);
 }
 
-/// FNV-1a of everything that `remat_core_save` writes but the header; 0 if the
-/// state is of another model.
+/// The hash of everything that `remat_core_save` writes but the header; 0 if
+/// the state is of another model.
 REMAT_CORE uint64_t remat_core_digest(const ShipModel *model,
                                       const ShipState *state) {
   if (checkState(*model, state) != ShipCode::OK)
     return 0;
-  uint64_t result = 0xcbf29ce484222325;
+  uint64_t result = hash({});
   for (int64_t i = 0; i < model->numSaved; ++i) {
     const ShipSaved &saved = model->saved()[i];
-    const auto *bytes =
-        reinterpret_cast<const unsigned char *>(state) + saved.at;
-    for (int64_t j = 0; j < saved.bytes; ++j)
-      result = (result ^ bytes[j]) * 0x100000001b3;
+    result = hash({reinterpret_cast<const char *>(state) + saved.at,
+                   static_cast<size_t>(saved.bytes)},
+                  result);
   }
   return result;
 }
