@@ -15,6 +15,7 @@
 #include "remat/Analysis/BackwardBorder.h"
 #include "remat/Analysis/Effects.h"
 #include "remat/Analysis/Sources.h"
+#include "remat/Transforms/Utils/Recompute.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -35,7 +36,7 @@ private:
   SmallVector<Operation *> findBackward();
   void guardForward(ArrayRef<Operation *> backward);
   void keepGradients();
-  Value guard(Value value);
+  ValueRange guard(ArrayRef<Value> values, Location loc, IRMapping &map);
   void clone(Operation *op);
   void separateCallees();
 
@@ -67,21 +68,18 @@ SmallVector<Operation *> Sweep::findBackward() {
                ? border.isInBackward(op) && effects.isReplayable(op, culprit)
                : !forward.contains(op) && effects.isReplayable(op, culprit);
   };
-  DenseSet<Operation *> needed;
-  SmallVector<Value> pending;
-  for (const TrainedParameter &trained : step.trained)
-    pending.push_back(trained.gradient);
-  while (!pending.empty()) {
-    Operation *op = pending.pop_back_val().getDefiningOp();
-    if (op && (op = body.findAncestorOpInBlock(*op)) && isRepeatable(op) &&
-        needed.insert(op).second)
-      llvm::append_range(pending, getInputs(op));
-  }
-  SmallVector<Operation *> backward;
-  for (Operation &op : body)
-    if (needed.contains(&op) && !op.hasTrait<OpTrait::ConstantLike>())
-      backward.push_back(&op);
-  return backward;
+  auto gradients = llvm::map_to_vector(
+      step.trained, [](const TrainedParameter &trained) -> Value {
+        return trained.gradient;
+      });
+  auto backward = collectSlice(gradients, [&](Value value) -> FailureOr<bool> {
+    Operation *op = value.getDefiningOp();
+    return op && !op->hasTrait<OpTrait::ConstantLike>() && isRepeatable(op);
+  });
+  auto ops = llvm::to_vector(*backward);
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ops;
 }
 
 /// Reads the values of the forward through one barrier. Parameters and
@@ -95,13 +93,8 @@ void Sweep::guardForward(ArrayRef<Operation *> backward) {
           producer && !isBackward.contains(producer) &&
           !producer->hasTrait<OpTrait::ConstantLike>() && !isEmptyTensor(input))
         saved.insert(input);
-  if (saved.empty())
-    return;
-  auto barrier = BarrierOp::create(builder, after.getLoc(), saved.getArrayRef(),
-                                   ValueRange(after));
-  setPhase(barrier, kBackwardPhase);
-  mapping.map(saved.getArrayRef(), barrier.getResults());
-  fresh.insert_range(barrier.getResults());
+  if (!saved.empty())
+    fresh.insert_range(guard(saved.getArrayRef(), after.getLoc(), mapping));
 }
 
 /// Lets gradients that are not recomputed wait for `after`.
@@ -110,15 +103,15 @@ void Sweep::keepGradients() {
     Value gradient = trained.gradient;
     if (!mapping.contains(gradient) &&
         !isBackward.contains(gradient.getDefiningOp()))
-      mapping.map(gradient, guard(gradient));
+      guard(gradient, gradient.getLoc(), mapping);
   }
 }
 
-Value Sweep::guard(Value value) {
-  auto barrier =
-      BarrierOp::create(builder, value.getLoc(), value, ValueRange(after));
+/// Maps `values` to what they are after the first sweep.
+ValueRange Sweep::guard(ArrayRef<Value> values, Location loc, IRMapping &map) {
+  BarrierOp barrier = createGuard(builder, loc, values, after, map);
   setPhase(barrier, kBackwardPhase);
-  return barrier.getResult(0);
+  return barrier.getResults();
 }
 
 void Sweep::clone(Operation *op) {
@@ -132,7 +125,9 @@ void Sweep::clone(Operation *op) {
     OpBuilder::InsertionGuard insertion(builder);
     builder.setInsertionPoint(copy);
     OpOperand &last = copy->getOpOperand(copy->getNumOperands() - 1);
-    last.set(guard(last.get()));
+    // Others read it as it is.
+    IRMapping own;
+    last.set(guard(last.get(), last.get().getLoc(), own).front());
     isFresh = true;
   }
   if (isFresh)
