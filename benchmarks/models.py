@@ -397,8 +397,9 @@ def running(p, old, new):
                      scalar_body(f"mulf a0 {keep}\nmulf a1 {take}\naddf b0 b1"))
 
 
-def mlir(workload, dims, precision="f32", parameters="f32"):
-    """With bf16, the model takes `parameters` of f32 rounded, or as they are if they are of bf16."""
+def mlir(workload, dims, precision="f32", parameters="f32", rule=None, settings=""):
+    """With bf16, the model takes `parameters` of f32 rounded, or as they are if they are of bf16. `rule` is an update rule in the
+    place of the workload's, and `settings` are the attributes of its training."""
     p = Printer(precision)
     p.collapse_ids = lambda v: p.op(f"tensor.collapse_shape {v} [[0, 1]] : {v.type} into {{type}}",
                                     (v.shape[0] * v.shape[1],), "i32")
@@ -420,12 +421,13 @@ def mlir(workload, dims, precision="f32", parameters="f32"):
     news = [running(p, old, new) for old, new in zip(olds.values(), stats, strict=True)]
     results = [f"{loss.type} {{remat.loss}}"] + [f"{v.type} {{remat.state = \"{name}\"}}" for name, v in zip(olds, news)]
     p.emit(f"return {typed([loss, *news])}")
-    rule, options = workloads.OPTIMIZERS[workload]
-    settings = ", ".join(f"{key} = {value:e}" for key, value in options.items())
+    if rule is None:
+        name, options = workloads.OPTIMIZERS[workload]
+        rule = f"#opt.{name}<{', '.join(f'{key} = {value:e}' for key, value in options.items())}>"
     return "\n".join([
-        f"opt.optimizer @optimizer = #opt.{rule}<{settings}>", "",
+        f"opt.optimizer @optimizer = {rule}", "",
         "func.func @loss(" + ",\n    ".join(arguments) + ")", f"    -> ({', '.join(results)}) {{", *p.lines, "}", "",
-        "remat.train_step @step for @loss optimizer(@optimizer)"]) + "\n"
+        f"remat.train_step @step for @loss optimizer(@optimizer) {settings}".rstrip()]) + "\n"
 
 
 def main():

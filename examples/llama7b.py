@@ -6,12 +6,10 @@
 A LLaMA of benchmarks/models.py, in bf16, whose layers are all rematerialized, with APOLLO-Mini and stochastic rounding: beside the
 weights there are next to no states, no gradient of more than one parameter, and no copy in f32 of any of them. Text is Python's
 reference manual, a character at a time. It says what it needs and stops where that is not there. Writes to the current folder: the
-model, its data, the compiled program, and `run.npz`, from which a run that was interrupted goes on (a file of more than 4 GiB is
-not read back yet: minizip takes what begins after that for damaged); at the end it compares the memory of the process with what
-the compiler predicted.
+model, its data, the compiled program, and `run.npz`, from which a run that was interrupted goes on; at the end it compares the
+memory of the process with what the compiler predicted.
 
-Environment: REMAT_BIN and LLVM_BIN, folders with remat-opt and mlir-runner if these are not in PATH, and REMAT_LIB, that of the
-runtime.
+Environment: BUILD_DIR, LLVM_PREFIX.
 """
 import argparse
 import json
@@ -31,7 +29,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("benchmarks", "examples", "pyt
 import chargpt_data  # noqa: E402  (needs the path above)
 import models  # noqa: E402
 import workloads  # noqa: E402
-from remat.testing.libraries import tool  # noqa: E402
+from remat.testing import training  # noqa: E402
 
 GIB = 2**30
 RULE = "#opt.apollo<lr = 4.0e-5, rank = 1, scale = 128, scaling = tensor, rounding = stochastic>"
@@ -49,12 +47,9 @@ def parse():
 
 
 def write_model(dims):
-    text = models.mlir("llama", dims, "bf16", "bf16")
-    text = re.sub(r"(opt.optimizer @optimizer = ).*", rf"\1{RULE}", text)
     settings = (f'{{eager, shuffle = false, log_every = 1, data = "data.npz", checkpoint = "run.npz", '
                 f"checkpoint_every = {CHECKPOINT_EVERY}}}")
-    text = text.replace("optimizer(@optimizer)\n", f"optimizer(@optimizer) {settings}\n")
-    Path("model.mlir").write_text(text)
+    Path("model.mlir").write_text(models.mlir("llama", dims, "bf16", "bf16", RULE, settings))
 
 
 def write_data(dims):
@@ -67,19 +62,16 @@ def write_data(dims):
 
 
 def compile_model():
-    subprocess.run([tool("remat-opt", "REMAT_BIN"), "model.mlir", "-o", "compiled.mlir",
-                    "--remat-train=policy=nothing_saveable report=report.json"], check=True)
+    """The bytes of the arena."""
+    report = Path("report.json")
+    step = training.compile_model("model.mlir", "compiled.mlir", report, [f"--remat-train=policy=nothing_saveable report={report}"])
     if Path("program.mlir").exists() and Path("program.mlir").read_bytes() == Path("compiled.mlir").read_bytes():
-        return
+        return step["arena"]
     # A checkpoint belongs to the program that made it.
     for old in ("run.npz", "train.log"):
         Path(old).unlink(missing_ok=True)
     Path("compiled.mlir").rename("program.mlir")
-
-
-def predicted_arena():
-    functions = {function["name"]: function for function in json.loads(Path("report.json").read_text())["functions"]}
-    return functions["step"]["arena"]
+    return step["arena"]
 
 
 def available():
@@ -99,10 +91,8 @@ def check_room(needed, weights):
 
 
 def train(steps):
-    runner = Path(tool("mlir-runner", "LLVM_BIN"))
-    libraries = [Path(os.environ["REMAT_LIB"], "libremat_runtime.so"), runner.resolve().parent.parent / "lib/libmlir_c_runner_utils.so"]
-    command = [runner, "program.mlir", "-O3", "-e", "main", "-entry-point-result=void",
-               f"--shared-libs={','.join(map(str, libraries))}"]
+    command = [training.LLVM / "bin/mlir-runner", "program.mlir", "-O3", "-e", "main", "-entry-point-result=void",
+               f"--shared-libs={','.join(map(str, training.LIBRARIES['cpu']))}"]
     environment = dict(os.environ, REMAT_REPORT="run.json", REMAT_STEPS=str(steps))
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process, open("train.log", "a") as log:
         for line in process.stdout:
@@ -123,8 +113,7 @@ def main():
     print(f"{count / 1e9:.2f} billion parameters, {weights / GIB:.2f} GiB", flush=True)
     write_model(dims)
     write_data(dims)
-    compile_model()
-    predicted = weights + predicted_arena() + PROCESS
+    predicted = weights + compile_model() + PROCESS
     check_room(predicted, weights)
     peak = train(arguments.steps)
     report = json.loads(Path("run.json").read_text())
