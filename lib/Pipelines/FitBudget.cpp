@@ -87,6 +87,7 @@ private:
   LogicalResult slowFunction(func::FuncOp function, int64_t arena,
                              double allowance);
   LogicalResult reportUnknownSize(func::FuncOp function);
+  LogicalResult reportOthers(TrainStepOp step, const Limit &limit);
   LogicalResult reportMiss(func::FuncOp function, const StepGraph &step,
                            const plan::Plan &leanest, int64_t found,
                            const Limit &limit);
@@ -130,6 +131,9 @@ LogicalResult FitBudgetPass::fitFunctions(TrainStepOp step) {
     int64_t total = needs->arena + limit.others;
     limit.bytes =
         plan::parseBudget(step.getBudget()->str(), error)->getBytes(total);
+    // Otherwise a function with an arena says more.
+    if (needs->arena == 0 && limit.getArena() < 0)
+      return reportOthers(step, limit);
   }
   for (auto function : module.getOps<func::FuncOp>()) {
     int64_t arena = needs->arenas.lookup(function.getName());
@@ -273,6 +277,18 @@ LogicalResult FitBudgetPass::reportUnknownSize(func::FuncOp function) {
   diagnostic.attachNote(function.getLoc())
       << "give the data of '" << function.getName()
       << "' static shapes, or leave the budget out";
+  return diagnostic;
+}
+
+/// Says that `step`, which has no arena, does not fit.
+LogicalResult FitBudgetPass::reportOthers(TrainStepOp step,
+                                          const Limit &limit) {
+  InFlightDiagnostic diagnostic =
+      step.emitError() << "'" << step.getStep() << "' does not fit a budget of "
+                       << limit.bytes << " bytes: parameters, states, data and "
+                       << "results alone take " << limit.others
+                       << ", of which nothing can be recomputed";
+  setCode(diagnostic, kBudgetMissedCode);
   return diagnostic;
 }
 
