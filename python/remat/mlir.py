@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from remat import _native
+from remat import _native, policy_text
 from remat.advice import Variants
 from remat.arrays import Argument
 from remat.cache import folder
@@ -49,9 +49,6 @@ def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -
         if policy.functions:
             raise TypeError(f"{policy} chooses among the operations of a selection: remat.whole() | {policy}")
         policy = policy.attribute
-    if policy is not None and not isinstance(policy, str):
-        raise TypeError("policy must be a policy, such as remat.dots_saveable, a selection of what it is for, such as "
-                        f"remat.layers() | remat.dots_saveable, or text, but got {type(policy).__name__}")
     return passes, policy
 
 
@@ -183,7 +180,7 @@ def _finish(result: Any, records: list[tuple[Any, ...]]) -> list[Diagnostic]:
 
 
 def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
-               policy: Policy | Annotation | str | None = None, passes: str = "", eager: bool | None = None,
+               policy: policy_text.Choice = None, passes: str = "", eager: bool | None = None,
                clip_global_norm: float | None = None, clip_eps: float | None = None, grad_norm: bool = False,
                accumulate: int | None = None, seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
@@ -196,7 +193,9 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `optimizer`: an update rule (`remat.AdamW(3e-4)`, or the text of an attribute). Needed if, and only if, the module
       has no `remat.train_step`; so are `eager`, `clip_global_norm`, `grad_norm`, `accumulate` and `seed`.
     - `policy`: what is rematerialized. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
-      alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything.
+      alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything. Also what a
+      file of settings has: a list of entries, `[{"layers": {"every": 2}}, "dots_saveable"]`, or its text in YAML, and `True` for
+      `remat.layers()`.
     - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
       asks for all gradients at once). With these, `eager=True` keeps about one layer's gradients instead of all, and computes the
@@ -299,6 +298,11 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
     if unknown:
         raise TypeError(f"train_step has no argument called {', '.join(unknown)}; it has {', '.join(defaults)}")
     given = defaults | arguments
+    policy = given["policy"] = policy_text.as_policy(given["policy"])
+    if isinstance(policy, Annotation) and policy.step_budget is not None:
+        if given["budget"] is not None:
+            raise ValueError(f"the policy has a budget of {policy.step_budget}, and budget= is {given['budget']}; leave one of them out")
+        given |= {"policy": policy.without_budget(), "budget": policy.step_budget}
     return dataclasses.replace(_request(text, evaluation=evaluation, **given),
                                arguments={"text": text, "evaluation": evaluation} | given)
 

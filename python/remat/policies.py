@@ -75,6 +75,16 @@ class Policy:
             return "".join(names)
         return f"any_of<{', '.join('#remat.' + name.removeprefix('#remat.') for name in names)}>"
 
+    def __eq__(self, other: object) -> bool:
+        return self.members == other.members if isinstance(other, Policy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.members)
+
+    def to_yaml(self) -> str:
+        """Returns the policy as text in YAML, which `policy=` takes."""
+        return _write(self)
+
     def __str__(self) -> str:
         functions = [f"save_if({getattr(f, '__name__', f)})" for f in self.functions]
         return " | ".join([self.attribute] * bool(self.attribute) + functions)
@@ -184,18 +194,25 @@ class Selection:
 
 
 class Annotation:
-    """Selections, with what becomes of each, in the order in which they are done."""
+    """Selections, with what becomes of each, in the order in which they are done. With `step_budget`, that is the `budget=` of
+    the step, unless it has one."""
 
-    def __init__(self, selections: Sequence[Selection], joined: int = 0):
+    def __init__(self, selections: Sequence[Selection], joined: int = 0, step_budget: int | float | str | None = None):
         self.selections = tuple(selections)
+        self.step_budget = step_budget
         # So many at the end have got a policy by `|`, which another one joins.
         self._joined = joined
 
     def __or__(self, other: "Annotation | Policy") -> "Annotation":
         if isinstance(other, Annotation):
-            return Annotation(self.selections + other.selections, other._joined)
+            if None not in (self.step_budget, other.step_budget):
+                raise TypeError(f"the step has two budgets, {self.step_budget} and {other.step_budget}")
+            return Annotation(self.selections + other.selections, other._joined if other.selections else self._joined,
+                              other.step_budget if self.step_budget is None else self.step_budget)
         if not isinstance(other, Policy):
             return NotImplemented
+        if not self.selections:
+            raise TypeError(f"a policy stands behind what it is for, but nothing is selected for {other}")
         if self._joined:
             return self._join(self._joined, lambda policy: policy | other)
         count = 0
@@ -207,9 +224,13 @@ class Annotation:
             raise TypeError(f"{self.selections[-1]} says what becomes of it already, so that {other} is for nothing")
         return self._join(count, lambda _: other)
 
+    def without_budget(self) -> "Annotation":
+        return Annotation(self.selections, self._joined)
+
     def _join(self, count: int, change: Callable[[Any], Policy]) -> "Annotation":
         before, last = self.selections[:-count], self.selections[-count:]
-        return Annotation([*before, *(dataclasses.replace(s, policy=change(s.policy)) for s in last)], count)
+        return Annotation([*before, *(dataclasses.replace(s, policy=change(s.policy)) for s in last)], count,
+                          self.step_budget)
 
     def resolve(self, operations_after: Callable[[str], Sequence[Operation]]) -> str:
         """Returns the pipeline. `operations_after(pipeline)` returns the operations of the model after the passes of earlier
@@ -221,11 +242,36 @@ class Annotation:
             pipeline = f"{before},{resolved}" if before else str(resolved)
         return pipeline
 
+    def __eq__(self, other: object) -> bool:
+        """By what they mean: whether the next policy joins the last one is no part of it."""
+        if not isinstance(other, Annotation):
+            return NotImplemented
+        return (self.selections, self.step_budget) == (other.selections, other.step_budget)
+
+    def __hash__(self) -> int:
+        return hash((self.selections, self.step_budget))
+
+    def to_yaml(self) -> str:
+        """Returns the selections and their policies as text in YAML, which `policy=` takes."""
+        return _write(self)
+
     def __str__(self) -> str:
         return ",".join(map(str, self.selections))
 
     def __repr__(self) -> str:
         return f"<remat.Annotation {self}>"
+
+
+def _write(policy: Annotation | Policy) -> str:
+    from remat import policy_text
+    return policy_text.write(policy)
+
+
+def for_step(size: int | float | str, where: str) -> Annotation:
+    """Returns the budget of the step as an entry of a list of selections; `where` is its place in errors."""
+    if isinstance(size, bool) or not isinstance(size, (int, float, str)):
+        raise TypeError(f"{where} must be text such as 500MiB, a number of bytes or a fraction, but it is {size!r}")
+    return Annotation([], step_budget=size)
 
 
 def _annotate(selector: str, policy: Policy | str | None, recompute: Sequence[str], name: str | None,
