@@ -42,6 +42,9 @@ class Evaluation:
 def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -> tuple[str, str | None]:
     """(the pipeline with the passes that `policy` stands for, and its option of `remat-train`)."""
     if isinstance(policy, Annotation):
+        if unknown := [selection for selection in policy.selections if selection.modules]:
+            raise TypeError(f"{unknown[0]} selects modules of PyTorch, which only remat.torch.train_step knows; use remat.scopes")
+
         def operations_after(pipeline: str) -> list[Operation]:
             return list_operations(text, passes=",".join(filter(None, (passes, pipeline))), file_name=file_name)
         return ",".join(filter(None, (passes, policy.resolve(operations_after)))), ""

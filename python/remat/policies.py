@@ -173,6 +173,8 @@ class Selection:
     save: tuple[str, ...] = ()
     name: str | None = None
     function: str | None = None
+    # Classes, names of classes and functions that select modules: a front end puts scopes into their place.
+    modules: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         options = [self.selector]
@@ -226,6 +228,9 @@ class Annotation:
 
     def without_budget(self) -> "Annotation":
         return Annotation(self.selections, self._joined)
+
+    def with_selections(self, selections: Sequence[Selection]) -> "Annotation":
+        return Annotation(selections, 0, self.step_budget)
 
     def _join(self, count: int, change: Callable[[Any], Policy]) -> "Annotation":
         before, last = self.selections[:-count], self.selections[-count:]
@@ -320,6 +325,20 @@ def ops(*kinds: str, policy: Policy | str | None = None, recompute: Sequence[str
         function: str | None = None) -> Annotation:
     """Operations by kind (`dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`) or name (`math.*`)."""
     return _annotate(f"ops={_patterns(kinds)}", policy, recompute, name, function)
+
+
+def modules(*what: type | str | Callable[[Any, str], bool], policy: Policy | str | None = None, recompute: Sequence[str] = (),
+            name: str | None = None, function: str | None = None) -> Annotation:
+    """Modules of PyTorch that are of one of these classes (or names of classes), or for which a function of a module and its name in
+    the model is true. Those within others become regions in these."""
+    if not what:
+        raise ValueError("at least one class or function is needed")
+    for each in what:
+        if not callable(each) and not (isinstance(each, str) and each):
+            raise TypeError(f"modules takes classes, their names, and functions of a module and its name, but got {each!r}")
+    names = [each if isinstance(each, str) else getattr(each, "__name__", repr(each)) for each in what]
+    annotation = _annotate(f"scope=<{','.join(names)}>", policy, recompute, name, function)
+    return Annotation([dataclasses.replace(selection, modules=what) for selection in annotation.selections])
 
 
 def checkpoints(*, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,

@@ -25,7 +25,7 @@ Choice = Annotation | Policy | str | bool | Sequence[Any] | Mapping[str, Any] | 
 # Kinds of operations that remat-annotate knows; other operations are selected by their names, which have a dot.
 KINDS = ("dot", "elementwise", "reduction", "softmax", "norm", "gather")
 # Selections, with what their list is called in a dictionary; those without one select by other arguments.
-SELECTIONS = {"layers": "", "whole": "", "checkpoints": "", "scopes": "patterns", "calls": "patterns", "ops": "kinds"}
+SELECTIONS = {"layers": "", "whole": "", "checkpoints": "", "scopes": "patterns", "calls": "patterns", "ops": "kinds", "modules": "classes"}
 SAVE_NAMES = {"save_only_names": "save_names", "save_anything_except_names": "save_all_but_names"}
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 PLAIN = re.compile(r"[A-Za-z_][\w./*-]*")
@@ -156,7 +156,7 @@ def _read_callable(value: Any, where: str) -> Any:
     if isinstance(value, (list, tuple, Mapping)):
         return _join(_items(value), where, False)
     if not callable(value) or isinstance(value, type):
-        what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        what = f"the class {value.__name__}; write modules: {value.__module__}.{value.__qualname__}" if isinstance(value, type) else type(value).__name__
         raise TypeError(f"{where} must name a policy, a selection, or a function, but it names {what}")
     required = [p for p in inspect.signature(value).parameters.values()
                 if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -230,12 +230,15 @@ def _read_selection(key: str, value: Any, where: str) -> Annotation:
         given[name] = _read_argument(name, given[name], f"{where}, {name}")
     try:
         annotation: Annotation = make(*operands, **given)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
     return annotation
 
 
 def _read_operands(key: str, value: Any, where: str) -> list[Any]:
+    if key == "modules":
+        listed = value if isinstance(value, (list, tuple)) else [value]
+        return [import_name(each, where) if isinstance(each, str) and DOTTED.fullmatch(each) else each for each in listed]
     texts = _texts(value, where, SELECTIONS[key])
     return [check_kind(text, where) for text in texts] if key == "ops" else texts
 
@@ -315,8 +318,10 @@ def _write_selection(selection: Selection) -> Any:
     arguments: dict[str, Any] = {}
     kind, *options = re.split(r" (?=\w+=)", selection.selector)
     head, _, operands = kind.partition("=")
-    key = {"blocks": "layers", "scope": "scopes"}.get(head, head)
-    if SELECTIONS[key]:
+    key = "modules" if selection.modules else {"blocks": "layers", "scope": "scopes"}.get(head, head)
+    if selection.modules:
+        arguments["classes"] = [each if isinstance(each, str) else write_name(each) for each in selection.modules]
+    elif SELECTIONS[key]:
         arguments[SELECTIONS[key]] = operands.split(",")
     for option in options:
         name, _, value = option.partition("=")

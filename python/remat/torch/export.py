@@ -11,7 +11,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from remat.export.exported import Export, Value, upstream
-from remat.torch import complex_numbers, custom, lowering, semantics, stops
+from remat.torch import complex_numbers, custom, lowering, scopes, semantics, stops
 from remat.torch.reference import Draws, Wide, plain_checkpoints
 from remat.torch.state import State
 
@@ -67,13 +67,15 @@ def drop_unread_names(program: Any, tensors: dict[str, Any]) -> list[Any]:
 
 
 def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",), inner: str = "",
-               dims: dict[str, Any] | None = None, dynamic: dict[str, dict[int, Any]] | None = None, check: bool = True) -> Export:
+               dims: dict[str, Any] | None = None, dynamic: dict[str, dict[int, Any]] | None = None, check: bool = True,
+               modules: Sequence[str] = ()) -> Export:
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
     outputs: names of the results; further ones are `output<i>`. inner: the submodule within which parameters, buffers and
         locations have their names. dims: facts about the model, kept in the JSON.
     dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name, or as a
         `torch.export.Dim` if they have bounds.
+    modules: paths of modules, within `inner`, whose operations get a scope of their own (scopes.py).
     check: record outputs and gradients; without, the module does not run, and NAME.npz has its arguments only.
     """
     values, dynamic = list(inputs.values()), dynamic or {}
@@ -85,6 +87,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     functions = custom.Functions()
     with functions.kept():
         program = lowering.trace(module, tuple(values), shapes, State(module, inner))
+    scopes.mark_modules(program, inner, modules)
     stops.mark(program.graph_module)
     complex_numbers.lift_numbers(program)
     complex_numbers.split_constants(program, inner)

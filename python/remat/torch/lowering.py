@@ -58,6 +58,7 @@ class Locations(fx_importer.ContextCache):
             return child or ir.Location.unknown(context=self._c)
         custom = node.meta.get("custom", {})
         names = [get_path(node, self.inner), ".".join(custom.get("checkpoints", ()))]
+        names += custom.get("scopes", ())
         locations = [ir.Location.name(name, child, context=self._c) for name in names if name]
         return locations[0] if len(locations) == 1 else ir.Location.fused(locations, context=self._c)
 

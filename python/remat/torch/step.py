@@ -3,13 +3,14 @@
 import contextlib
 import importlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from remat import extras
 from remat.errors import ExportError
+from remat.policy_text import as_policy
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Step
@@ -207,14 +208,14 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
       which shares parameters and states. The model is kept for that.
 
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
-    `remat.scopes("layers.*")`. The other arguments are those of `remat.mlir.train_step`.
+    `remat.scopes("layers.*")` or `remat.modules(torch.nn.TransformerEncoderLayer)`. The other arguments are those of `remat.mlir.train_step`.
 
     Raises `remat.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
     """
     extras.require("torch")
     import torch
 
-    from remat.torch import modes
+    from remat.torch import modes, scopes
 
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
@@ -228,7 +229,11 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
     modes.warn_of_evaluation(model)
     module, tensors = _combine(model, loss_fn, keys), _names(model)
-    exported, evaluated = _export(module, inputs), None
+    policy = as_policy(arguments.get("policy"))
+    selected = scopes.select_modules(policy, model)
+    paths = sorted({path for each in selected.values() for path in each})
+    exported, evaluated = _export(module, inputs, paths), None
+    arguments["policy"] = scopes.settle(policy, selected, exported.text)
     functions: "Functions | None" = None
     if isinstance(optimizer, torch.optim.Optimizer):
         from remat.torch import optimizers
@@ -251,7 +256,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
 
     def export_step(inputs: dict[str, Any]) -> "Export":
         with _in_modes(as_it_is):
-            again = _export(module, inputs)
+            again = _export(module, inputs, paths)
         again.text = functions.add_to(again.text) if functions else again.text
         return again
 
@@ -292,11 +297,11 @@ def _names(model: Any) -> dict[int, list[str]]:
     return names
 
 
-def _export(module: Any, inputs: dict[str, Any]) -> "Export":
+def _export(module: Any, inputs: dict[str, Any], modules: Sequence[str] = ()) -> "Export":
     from remat.torch.export import from_torch
     try:
         with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
-            exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False)
+            exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False, modules=modules)
     except ExportError as error:
         if isinstance(error.__cause__, _WrongResult):
             raise TypeError(str(error.__cause__)) from None
