@@ -96,7 +96,7 @@ class Group:
 
     def __init__(self, pattern: str, *, frozen: bool = False, rule: "Optimizer | None" = None, **overrides: Any):
         if rule is not None and rule.clauses():
-            raise ValueError("groups and clipping belong to the optimizer, not to the rule of a group")
+            raise ValueError("groups, clipping and averages belong to the optimizer, not to the rule of a group")
         self.pattern, self.frozen, self.rule, self.overrides = pattern, frozen, rule, overrides
 
     @classmethod
@@ -119,11 +119,13 @@ class Group:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Optimizer:
     """Base class of optimizers. All have `groups` of parameters, `clip_value` (every element of a gradient is limited to
-    [-clip_value, clip_value]) and `clip_norm` (the limit of the norm of each gradient by itself)."""
+    [-clip_value, clip_value]), `clip_norm` (the limit of the norm of each gradient by itself) and `ema` (0.999: a step keeps averages
+    of the parameters, and adds 0.001 of the new ones; `step.averaged()` evaluates with them)."""
 
     groups: Sequence[Group] = ()
     clip_value: float | None = None
     clip_norm: float | None = None
+    ema: float | None = None
 
     _mnemonic = ""
 
@@ -132,9 +134,9 @@ class Optimizer:
         return _attribute(self._mnemonic, _texts(self))
 
     def clauses(self) -> str:
-        """Returns the clauses of `opt.optimizer` that follow the rule: groups and clipping; may be empty."""
+        """Returns the clauses of `opt.optimizer` that follow the rule: groups, clipping and averages; may be empty."""
         parts = [f"groups = [{', '.join(map(str, self.groups))}]"] if self.groups else []
-        for name in ("clip_value", "clip_norm"):
+        for name in ("clip_value", "clip_norm", "ema"):
             if getattr(self, name) is not None:
                 parts.append(f"{name} = {number(getattr(self, name))}")
         return ", ".join(parts)

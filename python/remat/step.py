@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiled training step."""
+import contextlib
 import dataclasses
 import functools
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,6 +79,7 @@ class Step:
         self._rates = tuple(rates)
         self._variants = variants
         self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
+        self._has_averages = False  # in the place of the parameters
         self._others: dict[Shapes, Step] = {}
         self._other_evaluations: dict[Shapes, Step] = {}
         self.arguments = tuple(Argument.of_record(record) for record in native.arguments())
@@ -112,6 +114,8 @@ class Step:
     def __call__(self, *batch: Any) -> Any:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
+        if self._has_averages:
+            raise StepError("the parameters are their averages here; train outside of `with step.averaged()`")
         if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
             results = other(*batch)
             self._read_latest_norm = other._read_norm
@@ -158,6 +162,39 @@ class Step:
         if problem is not None:
             raise StepError(problem)
         return self._eval_results.read()
+
+    @contextlib.contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Averages of the parameters in their place, for a step whose optimizer has `ema`: `with step.averaged(): step.eval(...)`,
+        or `step.export(...)`. They are rounded to the types of the parameters, whose own values are kept in the memory of the
+        host meanwhile. Before the first step there is no average yet, and the parameters are as they are. Model states (batch
+        norm's statistics), which are averages already, stay."""
+        averages = {name: f"{name}.average" for name in self.parameters if f"{name}.average" in self._saved}
+        if not averages:
+            raise TypeError("the step was compiled without averages of its parameters; give its optimizer ema=0.999, or its "
+                            "opt.optimizer {ema = 0.999}")
+        if self._has_averages:
+            raise StepError("the parameters are their averages already")
+        if self.number == 0:
+            yield
+            return
+        own = {name: np.array(self._readers[name]()) for name in averages}
+        self._has_averages = True
+        try:
+            for name, average in averages.items():
+                self._write(name, self._readers[average]())
+            yield
+        finally:
+            for name, value in own.items():
+                self._write(name, value)
+            self._has_averages = False
+
+    def _write(self, name: str, value: Array) -> None:
+        argument = self.arguments[self._saved[name]]
+        value = np.ascontiguousarray(value.astype(argument.dtype, copy=False))
+        problem = self._native.write(self._saved[name], value.__array_interface__["data"][0])
+        if problem is not None:
+            raise StepError(problem)
 
     @property
     def number(self) -> int:
@@ -275,9 +312,7 @@ class Step:
                   for name, index in self._saved.items() if name in state}
         number = self._step_number(state[STEP_KEY]) if STEP_KEY in state else None
         for name, value in values.items():
-            problem = self._native.write(self._saved[name], value.__array_interface__["data"][0])
-            if problem is not None:
-                raise StepError(problem)
+            self._write(name, value)
         if converted:
             logger.warning("converted states: %s", ", ".join(converted))
         if number is not None:

@@ -88,3 +88,85 @@ def test_muon(monkeypatch, shape, settings):
     monkeypatch.setattr(torch.Tensor, "bfloat16", lambda self: self.clone())
     theirs = {"adjust_lr_fn" if name == "adjust" else name: value for name, value in settings.items()}
     compare(remat.Muon(0.05, **settings), lambda torch, w: torch.optim.Muon([w], lr=0.05, **theirs), shape)
+
+
+EMA = 0.9
+AVERAGED = [remat.SGD(0.1, momentum=0.9, ema=EMA), remat.AdamW(0.01, ema=EMA), remat.Muon(0.01, ema=EMA)]
+
+
+@pytest.mark.parametrize("eager", [True, False])
+@pytest.mark.parametrize("optimizer", AVERAGED, ids=lambda optimizer: type(optimizer).__name__)
+def test_averages_are_those_of_torch(optimizer, eager):
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(0)
+    module = torch.nn.Module()
+    module.w = torch.nn.Parameter(torch.tensor(random.normal(size=(6, 9))))
+    theirs = torch.optim.swa_utils.AveragedModel(module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(EMA))
+    step = remat.mlir.train_step(model((6, 9)), optimizer=optimizer, eager=eager)
+    step.load_state_dict({"w": module.w.detach().numpy()}, strict=False)
+    for _ in range(STEPS):
+        step(random.normal(size=(6, 9)))
+        # Parameters are compared by other tests.
+        module.w.data.copy_(torch.tensor(step.state_dict()["w"]))
+        theirs.update_parameters(module)
+        np.testing.assert_allclose(step.state_dict()["w.average"], theirs.module.w.detach().numpy(), 1e-13, 1e-13)
+
+
+def average_of_parameters(kind, optimizer):
+    """A step on parameters of type `kind`, whose loss is their sum times data; evaluations return the same."""
+    wide = model((6, 9)).replace("f64", "f32")
+    text = wide if kind == "f32" else wide.replace(
+        f'%w: tensor<6x9xf32> {{opt.param = "w"}}', f'%narrow: tensor<6x9x{kind}> {{opt.param = "w"}}').replace(
+        "  %zero", f"  %w = arith.extf %narrow : tensor<6x9x{kind}> to tensor<6x9xf32>\n  %zero", 1)
+    check = text[text.index("func.func"):].replace("@loss", "@check")
+    step = remat.mlir.train_step(text + check, optimizer=optimizer, function="loss", eval_function="check")
+    step.load_state_dict({"w": np.ones((6, 9), step.parameters["w"].dtype)}, strict=False)
+    return step
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16", "f16"])
+def test_an_evaluation_may_use_averages(kind):
+    step = average_of_parameters(kind, remat.SGD(0.5, ema=EMA))
+    random = np.random.default_rng(0)
+    x = random.normal(size=(6, 9)).astype("f4")
+    with step.averaged():  # there are none yet
+        start = step.eval(x)
+    assert start == step.eval(x)
+    for _ in range(STEPS):
+        step(random.normal(size=(6, 9)).astype("f4"))
+    before = {name: np.array(value) for name, value in step.state_dict().items()}
+    assert before["w.average"].dtype == np.float32  # 0.1 of a change would be lost in fewer bits
+    averages = before["w.average"].astype(before["w"].dtype)
+    own = step.eval(x)
+    with step.averaged():
+        np.testing.assert_array_equal(step.parameters["w"], averages)
+        averaged = step.eval(x)
+        with pytest.raises(remat.StepError, match="outside of"):
+            step(x)
+        with pytest.raises(remat.StepError, match="already"):
+            with step.averaged():
+                pass
+    np.testing.assert_allclose(averaged, np.sum(averages.astype("f8") * x), 1e-5)
+    assert own != averaged and step.eval(x) == own
+    for name, value in step.state_dict().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_averages_go_on_from_a_file(tmp_path):
+    pytest.importorskip("safetensors")
+    random = np.random.default_rng(0)
+    batches = random.normal(size=(4, 6, 9)).astype("f4")
+    whole, first, second = (average_of_parameters("f32", remat.SGD(0.5, ema=EMA)) for _ in range(3))
+    for x in batches:
+        whole(x)
+    for x in batches[:2]:
+        first(x)
+    first.save(tmp_path / "run.safetensors")
+    second.load(tmp_path / "run.safetensors")
+    for x in batches[2:]:
+        second(x)
+    for name, value in whole.state_dict().items():
+        np.testing.assert_array_equal(value, second.state_dict()[name])
+    with pytest.raises(TypeError, match="ema=0.999"):
+        with average_of_parameters("f32", remat.SGD(0.5)).averaged():
+            pass

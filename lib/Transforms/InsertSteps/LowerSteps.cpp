@@ -229,12 +229,36 @@ static SmallVector<Value> emitTensorStep(OpBuilder &builder, EagerStepOp op,
                                olds.drop_front(), scalars, op);
 }
 
+/// Moves the average of a parameter, the last state of `op`, towards `param`,
+/// its new value. After the first step it is that value, so that what it
+/// started from does not matter.
+static Value emitAverage(OpBuilder &builder, EagerStepOp op, double ema,
+                         Value param, Type computeType) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64);
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        op.getStep(), zero);
+  opt::Formula scalars{builder, loc};
+  Value weight = arith::SelectOp::create(builder, loc, isFirst,
+                                         scalars.number(1, computeType),
+                                         scalars.number(1 - ema, computeType));
+  return opt::UpdateKernels(builder, loc, computeType)
+      .map({weight, param}, op.getStates().back(),
+           [&](opt::Formula &f, ValueRange in) {
+             Value average = in[2];
+             return SmallVector<Value>{
+                 f.add(average, f.mul(in[0], f.sub(in[1], average)))};
+           })
+      .front();
+}
+
 /// Copies what is not computed in place to where the old values are.
 static void writeInPlace(OpBuilder &builder, EagerStepOp op,
                          MutableArrayRef<Value> results) {
   SmallVector<Value> olds = {op.getParam()};
   llvm::append_range(olds, op.getStates());
-  for (auto [result, old] : llvm::zip_equal(results, olds))
+  // The average has no result yet.
+  for (auto [result, old] : llvm::zip(results, olds))
     if (!isInPlace(result, old))
       result = bufferization::MaterializeInDestinationOp::create(
                    builder, op.getLoc(), old.getType(), result, old)
@@ -277,6 +301,9 @@ static void lowerStep(EagerStepOp op, SharedScalars &shared) {
           : emitTensorStep(builder, op, rule, preparation, scalars, olds);
   SmallVector<Value> results = splitNewValues(news);
   writeInPlace(builder, op, results);
+  if (std::optional<APFloat> ema = optimizer.getEma())
+    results.push_back(emitAverage(builder, op, ema->convertToDouble(),
+                                  results.front(), computeType));
   // From the last to the first: new values may be made of old ones.
   news.append(olds);
   Value gradient = op.getGrad();

@@ -235,8 +235,8 @@ static void addArguments(TrainStepOp train, StepFunction &step) {
   for (TrainedParameter &trained : step.trained) {
     Value param = function.getArgument(trained.argument);
     auto type = cast<RankedTensorType>(param.getType());
-    for (const opt::RuleState &state : opt::getStoredStates(
-             optimizer.getRuleFor(trained.name), type, train)) {
+    for (const opt::RuleState &state :
+         optimizer.getStatesFor(trained.name, type, train)) {
       NamedAttrList attributes;
       attributes.set(OptDialect::getStateAttrName(),
                      builder.getStringAttr(state.name));

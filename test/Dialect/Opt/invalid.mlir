@@ -65,6 +65,11 @@ opt.optimizer @o = #opt.sgd<lr = 0.1> {groups = ["bias"]}
 
 // -----
 
+// expected-error @+1 {{'ema', the part of an average that a step keeps, must be at least 0 and below 1, but got 1}}
+opt.optimizer @o = #opt.sgd<lr = 0.1> {ema = 1.0}
+
+// -----
+
 // expected-error @+1 {{'clip_norm' must be at least 0, but got -1}}
 opt.optimizer @o = #opt.sgd<lr = 0.1> {clip_norm = -1.0}
 

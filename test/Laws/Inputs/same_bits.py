@@ -39,7 +39,7 @@ TRAININGS = ("", "", ", clip_global_norm = 0.1", ", clip_global_norm = 2.0, grad
              ", accumulate = 2, clip_global_norm = 0.1", ", grad_norm")
 # Of the optimizer, for about half of the models; NAME is a parameter's.
 CLIPPINGS = ("clip_value = 0.05", "clip_norm = 0.1", "clip_value = 0.1, clip_norm = 0.1", 'groups = [#opt.group<"NAME", lr = 0.001>]',
-             'groups = [#opt.group<"NAME", frozen>], clip_norm = 0.1')
+             'groups = [#opt.group<"NAME", frozen>], clip_norm = 0.1', "ema = 0.9", "clip_norm = 0.1, ema = 0.5")
 ROUNDINGS = "nearest", "stochastic", "kahan"
 # On a device, variants differ in the size of blocks in place of the number of threads.
 BLOCK_SIZES = {1: 256, 2: 64}

@@ -109,3 +109,20 @@ func.func @a_rule_of_ones_own(%w: tensor<4xf32> {bufferization.writable = true},
   %w1, %m1 = opt.eager_step @signum(%w, %g, %m) step %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   return %w1, %m1 : tensor<4xf32>, tensor<4xf32>
 }
+
+opt.optimizer @averaged = #opt.sgd<lr = 0.1> {ema = 0.75}
+
+// After the first step, the average is the parameter.
+// CHECK-LABEL: func.func @an_average_follows_in_place(
+// CHECK-SAME: %[[W:[^ ]*]]: tensor<4xbf16>
+// CHECK-SAME: %{{[^ ]*}}: tensor<4xf32>
+// CHECK-SAME: %[[A:[^ ]*]]: tensor<4xf32>
+// CHECK: %[[NEW:[^ ]*]] = linalg.generic {{.*}} outs(%[[W]] : tensor<4xbf16>)
+// CHECK: %[[WEIGHT:[^ ]*]] = arith.select {{.*}} : f32
+// CHECK: %[[AVERAGE:[^ ]*]] = linalg.generic {{.*}} ins(%[[WEIGHT]], %[[NEW]] : f32, tensor<4xbf16>) outs(%[[A]] : tensor<4xf32>)
+// CHECK: return %[[NEW]], %[[AVERAGE]]
+func.func @an_average_follows_in_place(%w: tensor<4xbf16> {bufferization.writable = true}, %g: tensor<4xf32>,
+    %average: tensor<4xf32> {bufferization.writable = true}, %t: i64) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0, %1 = opt.eager_step @averaged(%w, %g, %average) step %t {parameter = "w"} : tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>
+  return %0, %1 : tensor<4xbf16>, tensor<4xf32>
+}

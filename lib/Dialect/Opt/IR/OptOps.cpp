@@ -73,6 +73,11 @@ LogicalResult OptimizerOp::verify() {
     if (value && !(value->convertToDouble() >= 0))
       return emitOpError() << "'" << name << "' must be at least 0, but got "
                            << value->convertToDouble();
+  if (std::optional<APFloat> ema = getEma();
+      ema && !(ema->convertToDouble() >= 0 && ema->convertToDouble() < 1))
+    return emitOpError() << "'ema', the part of an average that a step keeps, "
+                            "must be at least 0 and below 1, but got "
+                         << ema->convertToDouble();
   return success();
 }
 
@@ -205,6 +210,17 @@ UpdateRuleAttrInterface OptimizerOp::getRuleFor(StringRef name) {
   return rule;
 }
 
+SmallVector<RuleState> OptimizerOp::getStatesFor(StringRef name,
+                                                 RankedTensorType param,
+                                                 Operation *user) {
+  SmallVector<RuleState> states =
+      getStoredStates(getRuleFor(name), param, user);
+  if (getEma())
+    states.push_back(
+        {"average", param.clone(getComputeType(param.getElementType()))});
+  return states;
+}
+
 //===----------------------------------------------------------------------===//
 // EagerStepOp
 //===----------------------------------------------------------------------===//
@@ -253,7 +269,8 @@ EagerStepOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (needsKey(rule, param) && !getKey())
     return emitOpError() << "draws random numbers for '" << getParameter()
                          << "', and needs a 'key'";
-  SmallVector<RuleState> states = getStoredStates(rule, param, *this);
+  SmallVector<RuleState> states =
+      optimizer.getStatesFor(getParameter(), param, *this);
   if (states.size() != getStates().size())
     return emitOpError() << getOptimizerAttr() << " keeps " << states.size()
                          << " states for a parameter ("

@@ -21,8 +21,14 @@ def Opt_OptimizerOp : Opt_Op<"optimizer", [
     scales a gradient whose norm is larger down to that norm, each parameter by
     itself (`torch.nn.utils.clip_grad_value_` and `clip_grad_norm_` on one
     parameter, whose factor is `clip_norm / (norm + 1e-6)`, at most 1). Clipping
-    by the norm of all gradients together is a matter of `remat.train_step`: it
-    cannot be eager.
+    by the norm of all gradients together is a matter of `remat.train_step`.
+
+    `ema = 0.999` keeps an exponential moving average of every parameter that is
+    trained, in the type that the rule computes in, as a state `average`. It is
+    updated right after the parameter, `average + (1 - ema) * (new - average)`
+    with the value that the parameter stores, and is the parameter itself after
+    the first step (`torch.optim.swa_utils.AveragedModel` with
+    `get_ema_multi_avg_fn`). A step does not read it.
 
     Example:
 
@@ -34,12 +40,18 @@ def Opt_OptimizerOp : Opt_Op<"optimizer", [
   let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$rule,
                        OptionalAttr<ArrayAttr>:$groups,
                        OptionalAttr<F64Attr>:$clip_value,
-                       OptionalAttr<F64Attr>:$clip_norm);
+                       OptionalAttr<F64Attr>:$clip_norm,
+                       OptionalAttr<F64Attr>:$ema);
   let assemblyFormat = "$sym_name `=` $rule attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The rule for the parameter called `name`, null if a group freezes it.
     ::mlir::opt::UpdateRuleAttrInterface getRuleFor(::llvm::StringRef name);
+    /// The tensors that hold the states of the parameter called `name`, which is
+    /// trained: those of its rule, then its average.
+    ::llvm::SmallVector<::mlir::opt::RuleState>
+    getStatesFor(::llvm::StringRef name, ::mlir::RankedTensorType param,
+                 ::mlir::Operation *user);
   }];
 }
 
