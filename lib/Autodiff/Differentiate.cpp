@@ -159,6 +159,7 @@ static void appendGradients(func::FuncOp joint, ValueRange results,
 /// Turns `joint`, a copy of the loss function, into the joint function.
 static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
                                    ArrayRef<unsigned> wanted, unsigned loss,
+                                   bool isReportedByStep,
                                    CallSummaries &summaries,
                                    CallAdjoints &calls) {
   replaceByStructured(joint);
@@ -200,7 +201,7 @@ static LogicalResult differentiate(func::FuncOp source, func::FuncOp joint,
     if (Value gradient = scope.getCotangent(argument)) {
       dependent.push_back(index);
       gradients.push_back(gradient);
-    } else {
+    } else if (!isReportedByStep) {
       emitWarning(argument.getLoc())
           << "the loss does not depend on parameter " << index << " of @"
           << source.getName() << "; it is left untouched";
@@ -265,6 +266,9 @@ void DifferentiatePass::runOnOperation() {
   SymbolTableCollection symbols;
   CallSummaries summaries(symbols);
   CallAdjoints calls(symbols, summaries);
+  // Their parameters without a gradient are reported, by name, where the step
+  // is inserted.
+  SetVector<func::FuncOp> trained = findTrainedFunctions(getOperation());
   for (func::FuncOp function : *chosen) {
     std::string name = (function.getName() + "_grad").str();
     if (getOperation().lookupSymbol(name))
@@ -300,8 +304,8 @@ void DifferentiatePass::runOnOperation() {
     OpBuilder builder(function->getContext());
     builder.setInsertionPointAfter(function);
     builder.insert(joint);
-    if (failed(
-            differentiate(function, joint, *wanted, *loss, summaries, calls))) {
+    if (failed(differentiate(function, joint, *wanted, *loss,
+                             trained.contains(function), summaries, calls))) {
       joint.erase();
       return signalPassFailure();
     }

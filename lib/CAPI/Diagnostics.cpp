@@ -71,6 +71,17 @@ void DiagnosticForwarder::pass(Diagnostic &diagnostic, StringRef text) {
   callback(&result, userData);
 }
 
+/// Prints a message whose place is not known, where upstream's handler would
+/// print "<unknown>:0" and the location as MLIR writes it.
+void DiagnosticForwarder::printWithoutPosition(Diagnostic &diagnostic) {
+  static constexpr StringLiteral kinds[] = {"note", "warning", "error",
+                                            "remark"};
+  printer << kinds[static_cast<unsigned>(diagnostic.getSeverity())] << ": "
+          << diagnostic.str() << "\n";
+  for (Diagnostic &note : diagnostic.getNotes())
+    printer << "note: " << note.str() << "\n";
+}
+
 void DiagnosticForwarder::forward(Diagnostic &diagnostic) {
   if (!callback)
     return;
@@ -80,7 +91,10 @@ void DiagnosticForwarder::forward(Diagnostic &diagnostic) {
   if (name && name.findInstanceOf<FileLineColRange>())
     diagnostic.attachNote() << "in " << name.getName().getValue();
   printed.clear();
-  emitDiagnostic(diagnostic);
+  if (diagnostic.getLocation()->findInstanceOf<FileLineColRange>())
+    emitDiagnostic(diagnostic);
+  else
+    printWithoutPosition(diagnostic);
   pass(diagnostic, printed);
   for (Diagnostic &note : diagnostic.getNotes())
     pass(note, "");

@@ -47,6 +47,7 @@ public:
 
 private:
   void forward(Diagnostic &diagnostic);
+  void printWithoutPosition(Diagnostic &diagnostic);
   void pass(Diagnostic &diagnostic, StringRef text);
 
   RematDiagnosticCallback callback;

@@ -120,7 +120,14 @@ class Step:
             results = other(*batch)
             self._read_latest_norm = other._read_norm
             return results
-        located = _locate_all("the step", self._inputs, batch, self.device)
+        try:
+            located = _locate_all("the step", self._inputs, batch, self.device)
+        except ValueError as error:
+            count = self._compilation.request.arguments.get("accumulate") or 1
+            if count == 1:
+                raise
+            raise ValueError(f"{error}; with accumulate={count}, a batch is {count} micro-batches, and the example that the step was "
+                             "compiled for is one of them") from None
         if self._rates:
             self._native.set_learning_rates([_learning_rate(rate, self.number) for rate in self._rates])
         was_damaged = self._native.is_damaged

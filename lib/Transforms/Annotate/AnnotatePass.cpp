@@ -199,10 +199,11 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
         (checkpoints && failed(add(selectCheckpoints(function)))))
       return failure();
   if (checkpoints && selections.empty())
-    return emitError(all.front().getLoc(), "no scope in the locations of @")
+    return emitError(all.front().getLoc(), "nothing in @")
            << all.front().getName()
-           << " is a checkpoint; export with python/remat, or with "
-              "as_text(debug_info=True), to have scopes";
+           << " is under torch.utils.checkpoint or jax.checkpoint: apply it in "
+              "the model, or select by layers, by scopes or everything; an "
+              "export by hand needs its locations, as_text(debug_info=True)";
   if (failed(checkMatched(all, "calls=", "called function", calls, hasCall,
                           collectCallees)) ||
       failed(checkMatched(all, "scope=", "scope", scopes, hasScope,

@@ -169,6 +169,10 @@ def search(ordered: Tensor, x: Tensor, *, out_int32: bool = False, right: bool =
     return (others <= own if right or side == "right" else others < own).sum(-1).to(torch.int32 if out_int32 else torch.int64)
 
 
+def isfinite(x: Tensor) -> Tensor:
+    return x.abs() < math.inf if x.is_floating_point() else torch.ones_like(x, dtype=torch.bool)
+
+
 def hypot(x: Tensor, y: Tensor) -> Tensor:
     return torch.sqrt(x * x + y * y)
 
@@ -540,7 +544,7 @@ TABLE = {
     aten.view.default: view,
     aten.fmod.Scalar: fmod,
     aten.fmod.Tensor: fmod,
-    aten.hypot.default: hypot,
+    aten.hypot.default: hypot, aten.isfinite.default: isfinite,
     aten.empty.memory_format: empty,
     aten.empty_like.default: empty_like,
     aten.empty_strided.default: empty_strided,

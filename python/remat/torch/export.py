@@ -92,7 +92,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     complex_numbers.lift_numbers(program)
     complex_numbers.split_constants(program, inner)
     program = lowering.decompose(program, inner)
-    lowering.drop_writes(program, inner)
+    lowering.drop_writes(program, inner, {name for name, tensor in tensors.items() if not tensor.requires_grad})
 
     arguments, results = [], []
     rest = iter(inputs.items())

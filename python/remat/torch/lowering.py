@@ -6,7 +6,7 @@ import contextlib
 import re
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from torch_mlir.passmanager import PassManager
 
 from remat.errors import ExportError
 from remat.export.locations import describe_line, describe_location, find_in_trace, from_forward
-from remat.torch import (attention, complex_numbers, decompositions, derivatives, grouped, kinks, masks, operators, recurrent,
+from remat.torch import (attention, complex_numbers, decompositions, derivatives, grouped, guards, kinks, masks, operators, recurrent,
                          refused, resample, scatter, semantics, special, triangular, workarounds)
 from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
@@ -207,11 +207,14 @@ def decompose(program: torch.export.ExportedProgram, inner: str) -> torch.export
     return program
 
 
-def drop_writes(program: torch.export.ExportedProgram, inner: str) -> None:
-    """Takes what is written to a batch out of the results: it stays inside of the program. Fails if a parameter is written to."""
+def drop_writes(program: torch.export.ExportedProgram, inner: str, frozen: Collection[str] = ()) -> None:
+    """Takes what is written to a batch out of the results: it stays inside of the program. Parameters that are `frozen` are states
+    if they are written to, as buffers are; fails if another one is."""
     output, specs = program.graph.output_node(), program.graph_signature.output_specs
     for value, spec in zip(output.args[0], specs):
-        if spec.kind == OutputKind.PARAMETER_MUTATION:
+        if spec.kind == OutputKind.PARAMETER_MUTATION and spec.target in frozen:
+            spec.kind = OutputKind.BUFFER_MUTATION
+        elif spec.kind == OutputKind.PARAMETER_MUTATION:
             raise ExportError(f"PyTorch cannot export the model: {describe_line(value.meta.get('stack_trace'))}forward writes to the "
                               f"parameter {spec.target.removeprefix(f'{inner}.')}, which only the optimizer may; renormalize rows where they are "
                               "read (torch.renorm(rows, 2, 0, max_norm)) in the place of Embedding(max_norm=...)")
@@ -285,6 +288,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
             said.append(describe_diagnostic(diagnostic))
         return bool(is_error)
 
+    checks = guards.mark(program.graph)
     importer = fx_importer.FxImporter(context=context)
     importer._cc = Locations(inner, context, py_attr_tracker=importer._py_attr_tracker)
     handler = context.attach_diagnostic_handler(note)
@@ -292,6 +296,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
         importer.import_frozen_program(program, func_name="loss")
         add_functions(importer, applications)
         operators.add_stops(importer.module)
+        guards.add_calls(importer.module)
         for written in WRITTEN:
             operators.add_calls(importer.module, written.NAME)
         lower(importer.module)
@@ -305,6 +310,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     finally:
         handler.detach()
     operators.restore_stops(importer.module)
+    guards.restore(importer.module, checks)
     for written in WRITTEN:
         operators.add_bodies(importer.module, written.NAME, written.write)
     bind_rules(importer.module, applications)

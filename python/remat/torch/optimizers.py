@@ -96,7 +96,8 @@ def convert(optimizer: Any, names: dict[int, Collection[str]]) -> tuple[Optimize
         own = dict(group, lr=Rate(optimizer, group))
         for parameter in group["params"]:
             if id(parameter) not in names:
-                raise ValueError(f"the optimizer has a parameter of shape {list(parameter.shape)} that is none of the model's")
+                raise ValueError(f"the optimizer has a parameter of shape {list(parameter.shape)} that is neither the model's nor the "
+                                 "loss_fn's: make the module that has it a part of the model, or make loss_fn that module")
             settings |= {name: (parameter, own) for name in names[id(parameter)]}
     if not settings:
         raise ValueError("the optimizer has no parameter that is trained")

@@ -81,6 +81,23 @@ def largest(sign: int) -> Callable[..., Any]:
     return compute
 
 
+def select(values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """`masked_select`, whose result remembers of what it is."""
+    result = torch.ops.aten.masked_select(values, mask)
+    result._remat_selected = values, mask  # type: ignore[attr-defined]
+    return result
+
+
+def pad_selected(targets: torch.Tensor, count: int) -> torch.Tensor:
+    """Returns targets that a mask has selected from rows, one row for each example, with what is selected at its beginning."""
+    values, mask = getattr(targets, "_remat_selected", (targets, targets))
+    if values.ndim != 2 or values.shape[0] != count or mask.shape != values.shape:
+        raise ExportError("ctc_loss has no rule for the targets of all examples in one tensor of one dimension, unless they are "
+                          "labels.masked_select(mask) of labels of shape (N, S); pass them as (N, S), padded")
+    places = torch.where(mask, mask.to(torch.int64).cumsum(1) - 1, -1)
+    return torch.where(places.unsqueeze(1) == torch.arange(values.shape[1]).unsqueeze(1), values.unsqueeze(1), 0).sum(2)
+
+
 def ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> torch.Tensor:
     """By the sums over all paths that end at each of the labels, with blanks between them, one time after the other."""
@@ -89,7 +106,7 @@ def ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths: Any,
     times, count, _ = log_probs.shape
     lengths, ends = (torch.as_tensor(n).reshape(-1).to(torch.int64) for n in (input_lengths, target_lengths))
     if targets.ndim == 1 and is_batched:
-        raise ExportError("ctc_loss has no rule for targets behind each other; pass them as (N, S), padded")
+        targets = pad_selected(targets, count)
     targets = targets.reshape(count, -1).to(torch.int64)
     holds = torch.arange(targets.shape[1]) < ends.unsqueeze(1)
     targets = torch.where(holds, targets, blank)
@@ -352,6 +369,7 @@ REPLACED: dict[Any, Any] = {
     torch.corrcoef: correlation, torch.Tensor.corrcoef: correlation, torch.amax: largest(1), torch.Tensor.amax: largest(1),
     torch.amin: largest(-1), torch.Tensor.amin: largest(-1), torch.aminmax: both_extremes, torch.Tensor.aminmax: both_extremes,
     torch.combinations: combinations, **{function: convolve(function) for function in CONVOLUTIONS}, F.ctc_loss: ctc_loss,
+    torch.masked_select: select, torch.Tensor.masked_select: select,
     torch.linalg.lstsq: refused.TABLE[torch.ops.aten.linalg_lstsq.default], torch.Tensor.__setitem__: set_item, torch.Tensor.__getitem__: get_item,
     _VF._pack_padded_sequence: pack, _VF._pad_packed_sequence: pad_packed, _VF.lstm: recur(_VF.lstm, recurrent.LSTM),
     _VF.gru: recur(_VF.gru, recurrent.GRU), _VF.rnn_tanh: recur(_VF.rnn_tanh, recurrent.TANH),

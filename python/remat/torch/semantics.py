@@ -4,6 +4,7 @@ assigns, `data`."""
 import contextlib
 import functools
 import itertools
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from remat.errors import ExportError
-from remat.torch import replaced
+from remat.torch import guards, replaced
 from remat.torch.state import State
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
@@ -77,6 +78,8 @@ class Semantics(TorchFunctionMode):
             return set_data(*arguments)
         if function is torch._is_all_true:
             return True
+        if function is torch.Tensor.__bool__ and (decided := guards.decide(sys._getframe(1), arguments[0])) is not None:
+            return decided
         if function is LOGITS_IN_PIECES:
             # Its options say in which, but the compiler decides that.
             return function(*arguments, **{**(named or {}), "options": None})

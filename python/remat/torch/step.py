@@ -123,10 +123,11 @@ def _name_results(result: Any) -> tuple[list[str], list[Any]]:
         return ["loss"], [result.loss]
     if isinstance(result, dict) and "loss" in result:
         result = result["loss"], {key: value for key, value in result.items() if key != "loss"}
-    if not isinstance(result, (tuple, list)) or not result or not isinstance(result[0], torch.Tensor):
-        raise _WrongResult("the model, or loss_fn, must return the loss, a tuple that starts with it, or a dictionary with 'loss', "
-                        f"but returned {type(result).__name__}")
-    names, values = ["loss"], [result[0]]
+    at = _find_loss(result) if isinstance(result, (tuple, list)) else None
+    if at is None:
+        raise _WrongResult("the model, or loss_fn, must return the loss (a floating-point scalar), a tuple with it, or a dictionary with "
+                           f"'loss', but returned {_describe(result)}; several scalars are told apart by their order: the loss comes first")
+    names, values = ["loss"], [result[at]]
 
     def add(name: str, value: Any) -> None:
         if isinstance(value, dict):
@@ -143,12 +144,34 @@ def _name_results(result: Any) -> tuple[list[str], list[Any]]:
             item = ", an element of a tensor; return that without item()" if isinstance(value, (torch.SymFloat, torch.SymInt, torch.SymBool)) else ""
             raise _WrongResult(f"the result {name} must be a tensor, but it is {type(value).__name__}{item}")
 
-    for i, value in enumerate(result[1:], 1):
-        add("" if isinstance(value, dict) else f"output{i}", value)
+    for i, value in enumerate(result):
+        if i != at:
+            add("" if isinstance(value, dict) else f"output{i}", value)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise _WrongResult(f"two results are called {', '.join(twice)}")
     return names, values
+
+
+def _is_loss(value: Any) -> bool:
+    import torch
+    return isinstance(value, torch.Tensor) and value.numel() == 1 and value.is_floating_point()
+
+
+def _find_loss(result: Any) -> int | None:
+    """Returns the index of the loss: the first element, or the only one that is a floating-point scalar, as in `return logits, loss`;
+    None if there is no such one."""
+    scalars = [i for i, value in enumerate(result) if _is_loss(value)]
+    return scalars[0] if len(scalars) == 1 or scalars[:1] == [0] else None
+
+
+def _describe(result: Any) -> str:
+    import torch
+    if isinstance(result, (tuple, list)) and len(result) <= 8:
+        return f"a {type(result).__name__} of {', '.join(map(_describe, result)) or 'nothing'}"
+    if isinstance(result, torch.Tensor):
+        return f"{str(result.dtype).removeprefix('torch.')}{list(result.shape)}"
+    return type(result).__name__
 
 
 def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | None) -> Any:
@@ -196,7 +219,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
       are what the step starts from; it has a copy. Parameters that require no gradient are not trained.
     - `loss_fn(output, target)`: a function or module whose result is a scalar; the last tensor of a batch is `target`, the
-      others go to the model. `None`: the model returns the loss, or a tuple that starts with it.
+      others go to the model. `None`: the model returns the loss, or a tuple that starts with it or in which it
+      is the only floating-point scalar (`return logits, loss`).
     - `example_batch`: a tensor, or a tuple of tensors, of the types and shapes that all batches have. With `loss_fn=None` it
       may be a dictionary, for models that take their arguments by name; so does the step then. With `accumulate`, it is an
       example of a micro-batch.
@@ -228,11 +252,14 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     if evaluate is not False:
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
     modes.warn_of_evaluation(model)
-    module, tensors = _combine(model, loss_fn, keys), _names(model)
+    module, tensors = _combine(model, loss_fn, keys), _names(model, loss_fn)
     policy = as_policy(arguments.get("policy"))
     selected = scopes.select_modules(policy, model)
     paths = sorted({path for each in selected.values() for path in each})
     exported, evaluated = _export(module, inputs, paths), None
+    if not any(argument.role == "parameter" for argument in exported.arguments):
+        raise ValueError(f"{type(model).__name__} has no parameter to train: none requires a gradient (requires_grad_(True)), or "
+                         "the loss uses none of those")
     arguments["policy"] = scopes.settle(policy, selected, exported.text)
     functions: "Functions | None" = None
     if isinstance(optimizer, torch.optim.Optimizer):
@@ -288,12 +315,14 @@ def _inputs(batch: Any, keys: list[str] | None, loss_fn: Callable[..., Any] | No
     return dict(zip(keys or [f"batch.{i}" for i in range(len(batch))], batch))
 
 
-def _names(model: Any) -> dict[int, list[str]]:
-    """All names of each tensor of the model, by its id."""
+def _names(model: Any, loss_fn: Any) -> dict[int, list[str]]:
+    """Returns all names of each tensor of the model, and of a loss that is a module, by its id."""
+    import torch
     names: dict[int, list[str]] = {}
-    for of in (model.named_parameters, model.named_buffers):
-        for name, tensor in of(remove_duplicate=False):
-            names.setdefault(id(tensor), []).append(name)
+    for module, prefix in ((model, ""), (loss_fn, f"{LOSS}.")):
+        for of in (module.named_parameters, module.named_buffers) if isinstance(module, torch.nn.Module) else ():
+            for name, tensor in of(remove_duplicate=False):
+                names.setdefault(id(tensor), []).append(prefix + name)
     return names
 
 

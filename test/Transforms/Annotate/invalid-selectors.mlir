@@ -22,7 +22,7 @@
 // KIND: error: ops=softmaks is no kind of operations; choose dot, elementwise, reduction, softmax, norm, gather, or a name of operations such as math.tanh
 // NONE: error: ops=softmax matches no operation in @loss
 // NONE: note: it has none
-// CHECKPOINT: error: no scope in the locations of @loss is a checkpoint; export with python/remat, or with as_text(debug_info=True), to have scopes
+// CHECKPOINT: error: nothing in @loss is under torch.utils.checkpoint or jax.checkpoint: apply it in the model, or select by layers, by scopes or everything; an export by hand needs its locations, as_text(debug_info=True)
 // SELECTORS: error: remat-annotate takes one selector: blocks, whole, calls=, scope=, checkpoints or ops=
 // ACTIONS: error: remat-annotate takes one action: policy= and save=, recompute=, name=, stop or vjp=
 // RULE: error: {{.*}}vjp=@rule: there is no such function in the module
