@@ -791,7 +791,7 @@ REFUSED = {
     "forward decides by elements of a tensor": lambda x: x if x.sum() > 0 else -x,
     "forward computes with NumPy": lambda x: x * torch.from_numpy(x.detach().numpy()),
     "forward draws numbers from a torch.Generator": lambda x: x * torch.rand(3, generator=torch.Generator()),
-    "ctc_loss has no rule for targets behind each other": lambda x: F.ctc_loss(x[:, None].log_softmax(-1), torch.tensor([1]), (3,), (1,)),
+    "ctc_loss has no rule for the targets of all examples in one tensor": lambda x: F.ctc_loss(x[:, None].log_softmax(-1), torch.tensor([1]), (3,), (1,)),
 }
 
 

@@ -84,7 +84,7 @@ def largest(sign: int) -> Callable[..., Any]:
 def select(values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """`masked_select`, whose result remembers of what it is."""
     result = torch.ops.aten.masked_select(values, mask)
-    result._remat_selected = values, mask  # type: ignore[attr-defined]
+    result._remat_selected = values, mask
     return result
 
 

@@ -167,7 +167,7 @@ def _find_loss(result: Any) -> int | None:
 
 def _describe(result: Any) -> str:
     import torch
-    if isinstance(result, (tuple, list)) and len(result) <= 8:
+    if type(result) in (tuple, list) and len(result) <= 8:
         return f"a {type(result).__name__} of {', '.join(map(_describe, result)) or 'nothing'}"
     if isinstance(result, torch.Tensor):
         return f"{str(result.dtype).removeprefix('torch.')}{list(result.shape)}"
