@@ -44,6 +44,8 @@ def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -
     if isinstance(policy, Annotation):
         if unknown := [selection for selection in policy.selections if selection.modules]:
             raise TypeError(f"{unknown[0]} selects modules of PyTorch, which only remat.torch.train_step knows; use remat.scopes")
+        if any(selection.written for selection in policy.selections):
+            raise TypeError("as_written() reads the policies of a model in PyTorch or JAX; one in MLIR has regions with policies")
 
         def operations_after(pipeline: str) -> list[Operation]:
             return list_operations(text, passes=",".join(filter(None, (passes, pipeline))), file_name=file_name)

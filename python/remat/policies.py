@@ -175,6 +175,8 @@ class Selection:
     function: str | None = None
     # Classes, names of classes and functions that select modules: a front end puts scopes into their place.
     modules: tuple[Any, ...] = ()
+    # The checkpoints of the model with the policies that they have there, which a front end knows.
+    written: bool = False
 
     def __str__(self) -> str:
         options = [self.selector]
@@ -219,7 +221,7 @@ class Annotation:
             return self._join(self._joined, lambda policy: policy | other)
         count = 0
         for selection in reversed(self.selections):
-            if selection.policy or selection.recompute or selection.name:
+            if selection.policy or selection.recompute or selection.name or selection.written:
                 break
             count += 1
         if not count:
@@ -301,6 +303,12 @@ def layers(*, every: int = 1, group: int = 1, pick: str | None = None, policy: P
     region; `pick="0,3-5,-1"`: these only."""
     parts = ["blocks"] + [f"every={int(every)}"] * (every != 1) + [f"group={int(group)}"] * (group != 1)
     return _annotate(" ".join(parts + ([f"pick={pick}"] if pick else [])), policy, recompute, name, function)
+
+
+def as_written() -> Annotation:
+    """The applications of `jax.checkpoint` or `torch.utils.checkpoint` in the model, each with the policy that it has there
+    (`policy=`, `context_fn=`), which is asked about every operation."""
+    return Annotation([Selection("<as written>", written=True)])
 
 
 def whole(*, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,

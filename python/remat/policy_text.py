@@ -54,7 +54,7 @@ def as_policy(value: Any) -> Annotation | Policy | str | None:
         text = value.strip()
         if re.match(r"- |\[|\{|\w+:\s", text):
             return as_policy(_load(text))
-        if DOTTED.fullmatch(text) or text in SELECTIONS:
+        if DOTTED.fullmatch(text) or text in (*SELECTIONS, "as_written"):
             entry: Annotation | Policy = _read_entry(text, "policy", False)
             return entry
         return value
@@ -119,6 +119,8 @@ def _read_entry(entry: Any, where: str, is_for_region: bool) -> Any:
     text = entry.strip()
     if text.startswith("#") or "<" in text:
         return Policy(text)
+    if text == "as_written" and not is_for_region:
+        return policies.as_written()
     if DOTTED.fullmatch(text):
         return _read_callable(import_name(text, where), where)
     return _read_pair(text, None, where, is_for_region)
@@ -190,7 +192,7 @@ def _read_pair(key: Any, value: Any, where: str, is_for_region: bool) -> Any:
     parameters = {p["mnemonic"]: p["parameters"] for p in dialects.describe()["policies"] if p["parameters"] != "other"}
     parameters |= dict.fromkeys(SAVE_NAMES.values(), "names")
     if key not in parameters:
-        known = [*parameters, "every_k", "snapshots", "save_if", "budget"] + list(SELECTIONS) * (not is_for_region)
+        known = [*parameters, "every_k", "snapshots", "save_if", "budget"] + [*SELECTIONS, "as_written"] * (not is_for_region)
         note = " (a selection must be an entry of the list, not a policy of another one)" if key in SELECTIONS else ""
         raise ValueError(f"{where}: there is no policy or selection called {key!r}{note}; {nearest(str(key), known)}")
     if parameters[key] == "none":
@@ -315,6 +317,8 @@ def write_name(value: Any) -> str:
 
 
 def _write_selection(selection: Selection) -> Any:
+    if selection.written:
+        return "as_written"
     arguments: dict[str, Any] = {}
     kind, *options = re.split(r" (?=\w+=)", selection.selector)
     head, _, operands = kind.partition("=")

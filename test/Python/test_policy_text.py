@@ -88,7 +88,7 @@ def test_policies_are_equal_by_what_they_mean():
 @pytest.mark.parametrize("value, error, message", [
     ([{"layer": {"every": 4}}], ValueError, r"policy, entry 1: there is no policy or selection called 'layer'; the nearest is layers"),
     (["layers", "dots_savable"], ValueError, r"policy, entry 2: .*'dots_savable'; the nearest are dots_saveable"),
-    (["layers", {"xyzzy": 1}], ValueError, r"policy, entry 2: .*'xyzzy'; choose budget, .*whole"),
+    (["layers", {"xyzzy": 1}], ValueError, r"policy, entry 2: .*'xyzzy'; choose as_written, budget, .*whole"),
     ([{"layers": {"evry": 4}}], ValueError, r"policy, entry 1 \(layers\) has no argument 'evry'; the nearest is every"),
     ([{"layers": {"every": "four"}}], TypeError, r"policy, entry 1 \(layers\), every must be a number that is at least 1, but it is 'four'"),
     ([{"layers": {"every": 0}}], TypeError, r"every must be a number that is at least 1"),

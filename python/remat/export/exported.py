@@ -12,6 +12,7 @@ import numpy as np
 from remat.errors import ExportError
 from remat.export.locations import describe_next
 from remat.files import replace, write_text
+from remat.written import Written
 
 ELEMENT_TYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                  "int32": "i32", "int16": "i16", "int8": "i8", "uint64": "i64", "uint32": "i32", "uint16": "i16", "uint8": "i8",
@@ -52,6 +53,7 @@ class Export:
     arguments: list[Value]
     results: list[Value]
     dims: dict[str, Any] = dataclasses.field(default_factory=dict)
+    written: Written | None = None  # the policies of its checkpoints, if they were asked
 
     def save(self, folder: str | Path, name: str) -> None:
         folder = Path(folder)

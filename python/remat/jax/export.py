@@ -11,7 +11,7 @@ import numpy as np
 from remat.errors import ExportError
 from remat.export.exported import Export, Value, upstream
 from remat.export.locations import describe_location, keep_scopes
-from remat.jax import lowering
+from remat.jax import lowering, written
 
 
 def as_jax(value: Any) -> Any:
@@ -94,18 +94,21 @@ def stablehlo_to_linalg(text: str) -> str:
 
 
 def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",),
-             dims: dict[str, Any] | None = None, x64: bool | None = None, check: bool = True, functions: Any = None) -> Export:
+             dims: dict[str, Any] | None = None, x64: bool | None = None, check: bool = True, functions: Any = None,
+             as_written: bool = False) -> Export:
     """Exports `loss(params, *inputs.values())`, the scalar loss or a tuple that starts with it.
 
     params: a pytree of floating-point arrays. x64: the model itself is in float64; JAX's own setting if it is not given.
     outputs, dims, check: as for `from_torch`. functions: those of an optimizer (`optax_traced.Functions`).
+    as_written: ask the policies of `jax.checkpoint`; the answers are in `written` of the export.
     """
     import jax
     values = list(inputs.values())
     x64 = jax.config.jax_enable_x64 if x64 is None else x64
+    asker = written.Asker() if as_written else None
     with jax.enable_x64(x64):
         own = run_jax(loss, params, values) if check else ([], [])
-        text, names, customs = lowering.lower(loss, params, values, functions.texts if functions else {})
+        text, names, customs = lowering.lower(loss, params, values, functions.texts if functions else {}, asker)
         text = keep_scopes(lowering.restore(stablehlo_to_linalg(text), names, customs))
         text = functions.restore(text) if functions else text
         shapes = as_tuple(jax.eval_shape(loss, params, *values))
@@ -121,4 +124,4 @@ def from_jax(loss: Callable[..., Any], params: Any, inputs: dict[str, Any], *, o
             argument.gradient = narrow, wider
         for result, *pair in zip(results, own[0], wide[0], strict=True):
             result.own, result.wide = pair
-    return Export(upstream(text), "jax", arguments + data, results, dims or {})
+    return Export(upstream(text), "jax", arguments + data, results, dims or {}, asker.written if asker else None)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from remat.errors import ExportError
-from remat.jax import attention, custom, decompositions, scatter
+from remat.jax import attention, custom, decompositions, scatter, written
 from remat.jax.workarounds import widening
 
 NAME_SCOPE = "checkpoint_name#"
@@ -80,9 +80,10 @@ class Marker(Decomposer):
     """The same, numbers applications of `jax.checkpoint`, and puts barriers in the place of stopped gradients and of the
     names and custom derivatives that it collects."""
 
-    def __init__(self) -> None:
+    def __init__(self, asker: written.Asker | None = None) -> None:
         super().__init__()
         import jax
+        self.asker = asker
         from jax.extend.core import primitives
         self.name, self.checkpoint = primitives.name_p, primitives.remat_p
         self.barrier = jax.make_jaxpr(jax.lax.optimization_barrier)(0.0).eqns[0].primitive
@@ -103,8 +104,16 @@ class Marker(Decomposer):
             self.names.append(equation.params["name"])
             return self.make_barrier(equation, f"{NAME_SCOPE}{len(self.names) - 1}")
         if equation.primitive is self.checkpoint:
-            equation = equation.replace(source_info=in_scope(equation, f"checkpoint#{next(self.applications)}"))
-        return super().mark_equation(equation)
+            number = next(self.applications)
+            if self.asker:
+                self.asker.enter(number, equation)
+            marked = super().mark_equation(equation.replace(source_info=in_scope(equation, f"checkpoint#{number}")))
+            if self.asker:
+                self.asker.leave()
+            return marked
+        marked = super().mark_equation(equation)
+        scope = self.asker.find_scope(equation) if self.asker else None
+        return marked.replace(source_info=in_scope(equation, scope)) if scope else marked
 
     def make_barrier(self, equation: Any, scope: str) -> Any:
         return equation.replace(primitive=self.barrier, params={}, source_info=in_scope(equation, scope))
@@ -208,11 +217,12 @@ def add_functions(module: Any, marker: Marker) -> int:
     return len(known)
 
 
-def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[str, str]) -> tuple[str, list[str], int]:
+def lower(loss: Callable[..., Any], params: Any, inputs: list[Any], more: dict[str, str],
+          asker: written.Asker | None = None) -> tuple[str, list[str], int]:
     """`loss(params, *inputs)` in StableHLO with locations and `more` modules as functions, the names that its barriers stand for,
-    and how many of its functions have a derivative by hand."""
+    and how many of its functions have a derivative by hand. An `asker` asks the policies of its checkpoints."""
     import jax
-    marker = Marker()
+    marker = Marker(asker)
     with attention.kept():
         program = jax.jit(loss, keep_unused=True).trace(params, *inputs).jaxpr
     program = marker.mark_program(program)

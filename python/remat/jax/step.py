@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from remat import extras
+from remat import extras, written
 from remat.export.exported import ELEMENT_TYPES
 from remat.jax import custom, optax_rules
 from remat.jax.export import as_jax, from_jax
 from remat.jax.optax_traced import Functions
 from remat.optimizers import Optimizer
+from remat.policy_text import as_policy
 from remat.progress import timed
 from remat.spec import compile_exported
 from remat.step import Shapes, Step
@@ -120,8 +121,10 @@ class JaxStep(Step):
         return jax.tree.unflatten(self._params_tree, self.parameters.values())
 
 
-def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Functions | None = None) -> tuple[Any, _Trees]:
-    """`function(params, *batch)` as a `remat.export.Export`, with the `functions` of an optimizer, and its trees."""
+def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Functions | None = None,
+            as_written: bool = False) -> tuple[Any, _Trees]:
+    """`function(params, *batch)` as a `remat.export.Export`, with the `functions` of an optimizer, and its trees. `as_written` asks the
+    policies of its checkpoints."""
     import jax
 
     _check_types("the batch", batch)
@@ -155,7 +158,7 @@ def _export(function: Callable[..., Any], params: Any, batch: Any, functions: Fu
     outputs = ["loss", *(f"result{i}" for i in range(1, len(results)))]
     with timed(f"the export of {flat.__name__}"):
         exported = from_jax(flat, params, dict(zip(names, leaves)), outputs=outputs,
-                            check=False, functions=functions)
+                            check=False, functions=functions, as_written=as_written)
     for argument in exported.arguments:
         argument.name = argument.name or "params"
     return exported, _Trees(tree, auxiliary_tree, auxiliaries_like)
@@ -169,7 +172,7 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
     `params` is a pytree of floating-point arrays, which the step starts from (and leaves alone: it has a copy); the leaves
     of `example_batch` say what types and shapes all batches have, or, with `accumulate`, all micro-batches. States are named by
     their paths in the tree (`dense.kernel`, `dense.kernel.m`). What is under `jax.checkpoint` is selected by
-    `policy=remat.checkpoints()`, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or any of
+    `policy=remat.checkpoints()`, or by `remat.as_written()` with the policies that it has there, values of `checkpoint_name` by `remat.save_names`. `optimizer` is one of remat's, or any of
     optax's whose update of a parameter reads no other one's gradient (but for clipping by the norm of all, first in a chain); its
     states have optax's names then. The other arguments are those of `remat.mlir.train_step`.
 
@@ -210,7 +213,10 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
         if twice := set(more).intersection(arguments):
             raise TypeError(f"{', '.join(twice)} is in the optimizer, too")
         arguments |= more
-    exported, trees = _export(loss_fn, params, example_batch, functions)
+    policy = as_policy(arguments.get("policy"))
+    is_written = written.is_asked(policy)
+    exported, trees = _export(loss_fn, params, example_batch, functions, is_written)
+    arguments["policy"] = written.settle(policy, exported.written, exported.text)
     evaluated, eval_trees = None, None
     if eval_batch is None:
         eval_batch = example_batch
@@ -232,6 +238,6 @@ def train_step(loss_fn: Callable[..., Any], params: Any, *example_batch: Any, op
 
     return compile_exported(lambda *compiled: JaxStep(compiled, jax.tree.structure(params), trees, eval_trees), exported,
                             getattr(loss_fn, "__name__", "loss"), evaluated=evaluated, optimizer=optimizer,
-                            export_again=exporting_again(loss_fn, example_batch, functions) if dynamic else None,
+                            export_again=exporting_again(loss_fn, example_batch, functions, is_written) if dynamic else None,
                             evaluate_again=exporting_again(eval_fn, eval_batch) if dynamic and eval_fn else None,
                             starts=starts, **arguments)
