@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from remat import figures
-from remat.errors import CompileError
+from remat.errors import CompileError, OverBudgetError
+from remat.fitting import parse_bytes
 from remat.memory import Memory
 from remat.step import Step
 
@@ -31,16 +32,37 @@ class Row:
 
 class Comparison:
     """The result of `remat.compare`: a table as text, and a picture and the table in a notebook. `rows` are in the order of
-    the policies."""
+    the policies. With `limit`, bytes that a step may take, the table says which fit."""
 
-    def __init__(self, rows: Iterable[Row]):
-        self.rows = tuple(rows)
+    def __init__(self, rows: Iterable[Row], limit: int | None = None):
+        self.rows, self.limit = tuple(rows), limit
+
+    @property
+    def is_timed(self) -> bool:
+        return any(row.seconds for row in self.rows) or not any(row.memory for row in self.rows)
+
+    def fits(self, row: Row) -> bool:
+        """Returns true if the step of `row` compiled and takes no more than the limit."""
+        return row.memory is not None and (self.limit is None or row.memory.peak <= self.limit)
+
+    @property
+    def fastest(self) -> Row:
+        """The row of the fastest step that fits, or, where no steps were timed, of the one with the fewest recomputed operations.
+        Raises a `remat.OverBudgetError` that says what the smallest one takes if none fits."""
+        fitting = [row for row in self.rows if self.fits(row)]
+        if not fitting:
+            peaks = [(row.memory.peak, row.name) for row in self.rows if row.memory]
+            smallest = f"the smallest step, of {min(peaks)[1]}, takes {min(peaks)[0]:,} bytes" if peaks else "no policy compiles"
+            raise OverBudgetError(f"no policy is within {self.limit:,} bytes: {smallest}" if self.limit is not None else smallest)
+        return min(fitting, key=lambda row: (row.seconds, row.memory.recomputed_ops if row.memory else 0))
 
     def __getitem__(self, name: str) -> Row:
         return {row.name: row for row in self.rows}[name]
 
     def figure(self) -> str:
-        """Peak against time, as the text of an SVG: the lower left is best."""
+        """Peak against time, as the text of an SVG: the lower left is best. Raises a ValueError if no steps were timed."""
+        if not self.is_timed:
+            raise ValueError("no steps were timed, so there is no time to draw peaks against; print the table")
         return figures.draw_comparison(self.rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -48,32 +70,39 @@ class Comparison:
         figures.save(self.figure(), path)
 
     def __repr__(self) -> str:
-        table: list[tuple[str, ...]] = [("policy", "peak", "arena", "residuals", "recomputed", "step time")]
-        for row in self.rows:
-            if row.memory:
-                numbers = (row.memory.peak, row.memory.arena, row.memory.residuals, row.memory.recomputed_ops)
-                table.append((row.name, *(f"{number:,}" for number in numbers), f"{row.seconds * 1e3:,.3f} ms"))
+        is_timed = self.is_timed
+        table = [("policy", "peak", "arena", "residuals", "recomputed", *["step time"] * is_timed, *["fits"] * (self.limit is not None))]
+        rows = [row for row in self.rows if row.memory]
+        if not is_timed:
+            rows.sort(key=lambda row: row.memory.peak if row.memory else 0)
+        for row in rows:
+            assert row.memory
+            sizes = (figures.show_bytes(size) for size in (row.memory.peak, row.memory.arena, row.memory.residuals))
+            table.append((row.name, *sizes, f"{row.memory.recomputed_ops:,}", *[f"{row.seconds * 1e3:,.3f} ms"] * is_timed,
+                          *["yes" if self.fits(row) else "no"] * (self.limit is not None)))
         widths = [max(map(len, column)) for column in zip(*table)]
         widths[0] = max([widths[0], *(len(row.name) for row in self.rows)])
-        lines = {cells[0]: cells[0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(cells[1:], widths[1:]))
-                 for cells in table[1:]}
-        lines |= {row.name: f"{row.name:<{widths[0]}}  {row.error.splitlines()[0]}" for row in self.rows if row.error}
-        head = table[0][0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(table[0][1:], widths[1:]))
-        return "\n".join([head, *(lines[row.name] for row in self.rows)])
+        head, *lines = [cells[0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(cells[1:], widths[1:])) for cells in table]
+        texts = {row.name: line for row, line in zip(rows, lines)}
+        texts |= {row.name: f"{row.name:<{widths[0]}}  {row.error.splitlines()[0]}" for row in self.rows if row.error}
+        order = [row.name for row in self.rows] if is_timed else list(texts)
+        return "\n".join([head, *(texts[name] for name in order)])
 
     def _repr_html_(self) -> str:
-        return f"{self.figure()}<pre>{html.escape(repr(self))}</pre>"
+        return f"{self.figure() if self.is_timed else ''}<pre>{html.escape(repr(self))}</pre>"
 
 
 def compare(make: Callable[[Any], Step], policies: Mapping[str, Any] | Iterable[Any], batch: Any, *, steps: int = 20,
-            warmup: int = 3) -> Comparison:
+            warmup: int = 3, memory: str | int | None = None) -> Comparison:
     """Compiles a model under each policy and measures its steps on one batch.
 
     - `make(policy)` returns the step: `lambda policy: remat.torch.train_step(..., policy=policy)`, and the same with
       `remat.jax` or `remat.mlir`. It says what a policy is: as here, or a number of layers.
     - `policies`: what to make steps of, by name, or a list, in which their text names them.
     - `batch`: a tuple of what a step takes, or its only argument.
-    - `steps`: how many are timed, after `warmup` others. The time of a policy is their median.
+    - `steps`: how many are timed, after `warmup` others. The time of a policy is their median. With 0, none runs: rows are
+      sorted by their peak.
+    - `memory`: what a step may take, text with a unit ("16GiB") or bytes. The table says which fit, and `fastest` is of these.
 
     One step is in memory at a time. A policy that does not compile, or whose step does not fit in the machine, becomes a row
     with the error.
@@ -82,15 +111,16 @@ def compare(make: Callable[[Any], Step], policies: Mapping[str, Any] | Iterable[
         raise TypeError(f"make must be a function of a policy that returns a step, but got {type(make).__name__}")
     if isinstance(policies, str):
         raise TypeError("policies must be a list, or a dictionary with a name for each, but got one text")
-    if steps < 2 or warmup < 0:
-        raise ValueError(f"steps must be at least 2 and warmup at least 0, but got {steps} and {warmup}")
+    if steps < 0 or steps == 1 or warmup < 0:
+        raise ValueError(f"steps must be 0 or at least 2 and warmup at least 0, but got {steps} and {warmup}")
     if not isinstance(policies, Mapping):
         named = [(str(policy), policy) for policy in policies]
         if len(dict(named)) < len(named):
             raise ValueError("two policies have the same text: name them in a dictionary")
         policies = dict(named)
     batch = tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
-    return Comparison([_measure(str(name), make, policy, batch, steps, warmup) for name, policy in policies.items()])
+    limit = None if memory is None else parse_bytes(memory)
+    return Comparison([_measure(str(name), make, policy, batch, steps, warmup) for name, policy in policies.items()], limit)
 
 
 def _measure(name: str, make: Callable[[Any], Step], policy: Any, batch: tuple[Any, ...], steps: int, warmup: int) -> Row:
@@ -101,6 +131,8 @@ def _measure(name: str, make: Callable[[Any], Step], policy: Any, batch: tuple[A
         return Row(name, error=str(error) or type(error).__name__)
     if not isinstance(step, Step):
         raise TypeError(f"make must return a remat.Step, but for {name} it returned {type(step).__name__}")
+    if steps == 0:
+        return Row(name, step.memory)
     times = []
     for _ in range(warmup + steps):
         start = time.perf_counter()

@@ -7,6 +7,7 @@ import pytest
 
 import remat
 from conftest import batch_of, batches, mlp
+from remat.figures import show_bytes
 
 TEXT = mlp()
 
@@ -49,7 +50,7 @@ def test_a_policy_that_does_not_compile_is_a_row_with_its_error(batch):
     assert found["unknown"].error == str(failure.value) and found["unknown"].memory is None
     head, first, last = repr(found).splitlines()
     assert head.split() == ["policy", "peak", "arena", "residuals", "recomputed", "step", "time"]
-    assert re.fullmatch(rf"none +{found['none'].memory.peak:,} .* ms", first)
+    assert re.fullmatch(rf"none +{re.escape(show_bytes(found['none'].memory.peak))} .* ms", first)
     assert last == f"unknown  {found['unknown'].error.splitlines()[0]}"
     assert set(circles(found)) == {"none"}
 
@@ -87,7 +88,7 @@ def test_wrong_arguments(batch, arguments, error, message):
 
 
 def test_wrong_counts_and_batches_are_errors(batch):
-    with pytest.raises(ValueError, match="steps must be at least 2 and warmup at least 0, but got 1 and 3"):
+    with pytest.raises(ValueError, match="steps must be 0 or at least 2 and warmup at least 0, but got 1 and 3"):
         remat.compare(make, ["none"], batch, steps=1)
     with pytest.raises(TypeError, match="the step takes 2 arrays .* but got 1"):
         remat.compare(make, ["none"], batch[0])
@@ -102,3 +103,22 @@ def test_many_labels_stay_apart_and_in_the_figure():
     labels = [t for t in root.iter("{http://www.w3.org/2000/svg}text") if (t.text or "").startswith("policy number")]
     assert len(labels) == 5 and len({(t.get("x"), t.get("y"), t.get("text-anchor")) for t in labels}) == 5
     assert "policy number 3" in comparison._repr_html_()
+
+
+def test_without_steps_policies_are_sorted_by_peak_and_marked_if_they_fit(batch):
+    policies = {"none": "none", "whole": remat.whole(), "unknown": "dots"}
+    peaks = {name: make(policies[name]).memory.peak for name in ("none", "whole")}
+    low, high = sorted(peaks, key=lambda name: peaks[name])
+    assert peaks[low] < peaks[high]
+
+    found = remat.compare(make, policies, batch, steps=0, memory=peaks[low])
+    head, first, second, last = repr(found).splitlines()
+    assert head.split() == ["policy", "peak", "arena", "residuals", "recomputed", "fits"]
+    assert first.split()[0] == low and first.endswith(" yes") and second.split()[0] == high and second.endswith(" no")
+    assert last.startswith("unknown  ") and found.fastest.name == low
+    assert "<svg" not in found._repr_html_()
+    with pytest.raises(ValueError, match="no steps were timed"):
+        found.figure()
+    with pytest.raises(remat.OverBudgetError, match=f"no policy is within 8 bytes: the smallest step, of {low}, takes {peaks[low]:,} bytes"):
+        remat.compare(make, policies, batch, steps=0, memory=8).fastest  # noqa: B018  (raises)
+    assert remat.compare(make, policies, batch, steps=0).fastest.name == "none"  # recomputes nothing
