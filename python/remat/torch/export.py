@@ -11,7 +11,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from remat.export.exported import Export, Value, upstream
-from remat.torch import complex_numbers, custom, lowering, scopes, semantics, stops
+from remat.torch import complex_numbers, custom, lowering, scopes, semantics, stops, written
 from remat.torch.reference import Draws, Wide, plain_checkpoints
 from remat.torch.state import State
 
@@ -68,7 +68,7 @@ def drop_unread_names(program: Any, tensors: dict[str, Any]) -> list[Any]:
 
 def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = ("loss",), inner: str = "",
                dims: dict[str, Any] | None = None, dynamic: dict[str, dict[int, Any]] | None = None, check: bool = True,
-               modules: Sequence[str] = ()) -> Export:
+               modules: Sequence[str] = (), as_written: bool = False) -> Export:
     """Exports `module(*inputs.values())`, a tensor or a tuple whose first one is the loss.
 
     outputs: names of the results; further ones are `output<i>`. inner: the submodule within which parameters, buffers and
@@ -76,6 +76,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     dynamic: `{input: {axis: dimension}}` for dimensions that the program shall not know, by name, or as a
         `torch.export.Dim` if they have bounds.
     modules: paths of modules, within `inner`, whose operations get a scope of their own (scopes.py).
+    as_written: ask the policies of `torch.utils.checkpoint`; the answers are in `written` of the export.
     check: record outputs and gradients; without, the module does not run, and NAME.npz has its arguments only.
     """
     values, dynamic = list(inputs.values()), dynamic or {}
@@ -88,6 +89,7 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
     with functions.kept():
         program = lowering.trace(module, tuple(values), shapes, State(module, inner))
     scopes.mark_modules(program, inner, modules)
+    own_policies = written.mark(program, program.graph_module.meta[lowering.CHECKPOINTS]) if as_written else None
     stops.mark(program.graph_module)
     complex_numbers.lift_numbers(program)
     complex_numbers.split_constants(program, inner)
@@ -123,4 +125,4 @@ def from_torch(module: Any, inputs: dict[str, Any], *, outputs: Sequence[str] = 
                 updates = result.role == "buffer_update"
                 setattr(result, attribute, values_of[2][f"{inner}.{result.name}".lstrip(".")] if updates else next(rest))
     text = lowering.import_program(program, inner, functions.applications)
-    return Export(upstream(text), "torch", arguments, results, dims or {})
+    return Export(upstream(text), "torch", arguments, results, dims or {}, own_policies)

@@ -25,6 +25,7 @@ from remat.torch.custom import Application
 from remat.torch.reference import plain_checkpoints, traced_bodies
 from remat.torch.state import State
 
+CHECKPOINTS = "remat.checkpoints"  # the key of the applications of torch.utils.checkpoint in the metadata of a program
 OPERATOR = re.compile(r'"torch\.operator".*?<\{name = "([^"]*)"\}>')
 
 
@@ -100,15 +101,18 @@ def quiet_weights() -> Iterator[None]:
 
 
 def export(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any, state: State | None) -> torch.export.ExportedProgram:
+    checkpoints: list[tuple[int, int, Any]] = []
     try:
-        with (quiet_weights(), recorded_calls(), plain_checkpoints(), semantics.kept_semantics(module, state),
+        with (quiet_weights(), recorded_calls(), plain_checkpoints(checkpoints), semantics.kept_semantics(module, state),
               torch.fx.traceback.preserve_node_meta(), derivatives.traced(),
               state.kept() if state else contextlib.nullcontext()):
-            return torch.export.export(module, inputs, dynamic_shapes=shapes)
+            program = torch.export.export(module, inputs, dynamic_shapes=shapes)
     except Exception as error:  # of the model, too
         frames = from_forward(traceback.extract_tb(error.__traceback__))
         place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
         raise ExportError(f"PyTorch cannot export the model: {place}{describe_error(error)}") from error
+    program.graph_module.meta[CHECKPOINTS] = checkpoints
+    return program
 
 
 def trace(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], shapes: Any, state: State | None = None) -> torch.export.ExportedProgram:

@@ -91,23 +91,27 @@ class Wide(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def plain_checkpoints() -> Iterator[None]:
+def plain_checkpoints(found: list[tuple[int, int, Any]] | None = None) -> Iterator[None]:
     """Functions under `torch.utils.checkpoint` run once, so that nothing draws or counts twice. What torch.export traces
-    says in its metadata which applications it is in, from the outermost: ("checkpoint#0", "checkpoint#1")."""
+    says in its metadata which applications it is in, from the outermost: ("checkpoint#0", "checkpoint#1"). Adds to `found`, for each application, its number, how many are around
+    it, and its `context_fn`."""
     from torch.fx.traceback import annotate
     from torch.utils import checkpoint as library
     numbers = itertools.count()
     around: list[str] = []
 
     @contextlib.contextmanager
-    def application() -> Iterator[None]:
-        around.append(f"checkpoint#{next(numbers)}")
+    def application(context_fn: Any = None) -> Iterator[None]:
+        number = next(numbers)
+        if found is not None:
+            found.append((number, len(around), context_fn))
+        around.append(f"checkpoint#{number}")
         with annotate({"checkpoints": tuple(around)}):
             yield
         around.pop()
 
-    def run_around(*_: Any, **__: Any) -> Iterator[None]:
-        with application():
+    def run_around(function: Any, preserve_state: bool = True, context_fn: Any = None, *_: Any, **__: Any) -> Iterator[None]:
+        with application(context_fn):
             yield
 
     class Reentrant:

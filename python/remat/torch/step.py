@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remat import extras
+from remat import extras, written
 from remat.errors import ExportError
 from remat.policy_text import as_policy
 from remat.progress import timed
@@ -231,7 +231,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,
       which shares parameters and states. The model is kept for that.
 
-    Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, modules by
+    Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, or by `remat.as_written()` with the
+    policies that they have there, modules by
     `remat.scopes("layers.*")` or `remat.modules(torch.nn.TransformerEncoderLayer)`. The other arguments are those of `remat.mlir.train_step`.
 
     Raises `remat.ExportError` where the model uses what has no way to MLIR, and `remat.CompileError`.
@@ -256,11 +257,13 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     policy = as_policy(arguments.get("policy"))
     selected = scopes.select_modules(policy, model)
     paths = sorted({path for each in selected.values() for path in each})
-    exported, evaluated = _export(module, inputs, paths), None
+    is_written = written.is_asked(policy)
+    exported, evaluated = _export(module, inputs, paths, is_written), None
     if not any(argument.role == "parameter" for argument in exported.arguments):
         raise ValueError(f"{type(model).__name__} has no parameter to train: none requires a gradient (requires_grad_(True)), or "
                          "the loss uses none of those")
-    arguments["policy"] = scopes.settle(policy, selected, exported.text)
+    policy = scopes.settle(policy, selected, exported.text)
+    arguments["policy"] = written.settle(policy, exported.written, exported.text)
     functions: "Functions | None" = None
     if isinstance(optimizer, torch.optim.Optimizer):
         from remat.torch import optimizers
@@ -283,7 +286,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
 
     def export_step(inputs: dict[str, Any]) -> "Export":
         with _in_modes(as_it_is):
-            again = _export(module, inputs, paths)
+            again = _export(module, inputs, paths, is_written)
         again.text = functions.add_to(again.text) if functions else again.text
         return again
 
@@ -326,11 +329,12 @@ def _names(model: Any, loss_fn: Any) -> dict[int, list[str]]:
     return names
 
 
-def _export(module: Any, inputs: dict[str, Any], modules: Sequence[str] = ()) -> "Export":
+def _export(module: Any, inputs: dict[str, Any], modules: Sequence[str] = (), as_written: bool = False) -> "Export":
     from remat.torch.export import from_torch
     try:
         with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
-            exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False, modules=modules)
+            exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False, modules=modules,
+                                  as_written=as_written)
     except ExportError as error:
         if isinstance(error.__cause__, _WrongResult):
             raise TypeError(str(error.__cause__)) from None
