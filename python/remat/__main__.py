@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m remat doctor`: what is installed, and what is missing for which way of using remat; `python -m remat cache`: where
-compiled steps are kept; `python -m remat memory`: holds models to the bytes that they take."""
+compiled steps are kept; `python -m remat memory`: holds models to the bytes that they take;
+`python -m remat from-torchtune`: what a recipe of torchtune becomes."""
 import argparse
 import ctypes.util
 import importlib.metadata
@@ -84,9 +85,14 @@ def main() -> int:
     commands.add_parser("cache", help="where compiled steps are kept, and how many").add_argument(
         "--clear", action="store_true", help="remove them")
     add_memory_commands(commands)
+    commands.add_parser("from-torchtune", help="prints the train_step for a recipe of torchtune").add_argument(
+        "recipe", metavar="RECIPE", help="its configuration, a file in YAML")
     arguments = parser.parse_args()
     if arguments.command == "doctor":
         return doctor()
+    if arguments.command == "from-torchtune":
+        from remat import torchtune
+        return torchtune.main(arguments.recipe)
     if arguments.command == "memory":
         from remat import lock_models
         if arguments.memory_command == "lock":

@@ -14,6 +14,7 @@ import importlib
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ def as_policy(value: Any) -> Annotation | Policy | str | None:
     if isinstance(value, bool):
         return policies.layers() if value else "none"
     if isinstance(value, str):
-        text = value.strip()
+        text = textwrap.dedent(value).strip()
         if re.match(r"- |\[|\{|\w+:\s", text):
             return as_policy(_load(text))
         if DOTTED.fullmatch(text) or text in (*SELECTIONS, "as_written"):

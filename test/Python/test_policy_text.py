@@ -155,6 +155,14 @@ def test_a_step_takes_a_list():
     assert everything.memory.recomputed_ops == 0 < listed.memory.recomputed_ops
 
 
+def test_a_text_may_be_indented():
+    pytest.importorskip("yaml")
+    assert remat.as_policy("""
+        - layers: {every: 2}
+        - dots_saveable
+        """) == remat.layers(every=2) | remat.dots_saveable
+
+
 def test_a_step_takes_a_text():
     pytest.importorskip("yaml")
     listed = remat.mlir.train_step(MODEL, policy="- checkpoints: {}\n- dots_saveable\n")
