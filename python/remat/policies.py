@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from remat import dialects
+from remat import dialects, policy_yaml
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Policy:
 
     def to_yaml(self) -> str:
         """Returns the policy as text in YAML, which `policy=` takes."""
-        return _write(self)
+        return policy_yaml.write(self)
 
     def __str__(self) -> str:
         functions = [f"save_if({getattr(f, '__name__', f)})" for f in self.functions]
@@ -260,18 +260,13 @@ class Annotation:
 
     def to_yaml(self) -> str:
         """Returns the selections and their policies as text in YAML, which `policy=` takes."""
-        return _write(self)
+        return policy_yaml.write(self)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.selections))
 
     def __repr__(self) -> str:
         return f"<remat.Annotation {self}>"
-
-
-def _write(policy: Annotation | Policy) -> str:
-    from remat import policy_text
-    return policy_text.write(policy)
 
 
 def for_step(size: int | float | str, where: str) -> Annotation:

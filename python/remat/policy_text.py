@@ -8,39 +8,20 @@
 Entries are joined by `|` in their order. Each is checked when it is read, so that an error names the entry and what it may have
 meant, before anything is exported or compiled. Texts that are attributes of the dialect are left to the compiler.
 """
-import dataclasses
-import difflib
-import importlib
 import inspect
-import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remat import dialects, policies
-from remat.policies import Annotation, Policy, Selection
+from remat.policies import Annotation, Policy
+from remat.policy_yaml import DOTTED, SAVE_NAMES, SELECTIONS, get_name, import_name, nearest
 
 # The type of `policy=`.
 Choice = Annotation | Policy | str | bool | Sequence[Any] | Mapping[str, Any] | None
 # Kinds of operations that remat-annotate knows; other operations are selected by their names, which have a dot.
 KINDS = ("dot", "elementwise", "reduction", "softmax", "norm", "gather")
-# Selections, with what their list is called in a dictionary; those without one select by other arguments.
-SELECTIONS = {"layers": "", "whole": "", "checkpoints": "", "scopes": "patterns", "calls": "patterns", "ops": "kinds", "modules": "classes"}
-SAVE_NAMES = {"save_only_names": "save_names", "save_anything_except_names": "save_all_but_names"}
-DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-PLAIN = re.compile(r"[A-Za-z_][\w./*-]*")
-WORDS_OF_YAML = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-
-
-def nearest(word: str, candidates: Iterable[str]) -> str:
-    """Returns the candidates that `word` may stand for, or all of them, as the end of a message."""
-    known = sorted(set(candidates))
-    near = difflib.get_close_matches(word, known, 3, 0.5)
-    return f"the nearest {'are' if len(near) > 1 else 'is'} {', '.join(near)}" if near else f"choose {', '.join(known)}"
-
-
-# --- Reading -----------------------------------------------------------------------------------
 
 
 def as_policy(value: Any) -> Annotation | Policy | str | None:
@@ -60,7 +41,7 @@ def as_policy(value: Any) -> Annotation | Policy | str | None:
             return entry
         return value
     if callable(value):
-        raise TypeError(f"a function chooses among the operations of a selection: remat.layers() | remat.save_if({_name(value)})")
+        raise TypeError(f"a function chooses among the operations of a selection: remat.layers() | remat.save_if({get_name(value)})")
     if not isinstance(value, (list, tuple, Mapping)):
         raise TypeError("policy must be a policy, such as remat.dots_saveable, a selection of what it is for, such as "
                         f"remat.layers() | remat.dots_saveable, text, or a list of entries, but got {type(value).__name__}")
@@ -127,30 +108,6 @@ def _read_entry(entry: Any, where: str, is_for_region: bool) -> Any:
     return _read_pair(text, None, where, is_for_region)
 
 
-def import_name(text: str, where: str) -> Any:
-    """Returns what the dotted name stands for: a module's attribute, or an attribute of that."""
-    parts = text.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        name = ".".join(parts[:count])
-        try:
-            found: Any = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            # A module that exists but cannot import another one raises its own error.
-            if not error.name or not (name + ".").startswith(error.name + "."):
-                raise
-            continue
-        for index, part in enumerate(parts[count:], count):
-            if not hasattr(found, part):
-                raise ValueError(f"{where}: {'.'.join(parts[:index])} has no {part}; {nearest(part, _public(found))}")
-            found = getattr(found, part)
-        return found
-    raise ValueError(f"{where}: there is no module called {parts[0]}, which {text} begins with; is its folder in sys.path?")
-
-
-def _public(found: Any) -> list[str]:
-    return [name for name in dir(found) if not name.startswith("_")]
-
-
 def _read_callable(value: Any, where: str) -> Any:
     """Returns the policy `value`, what a function without arguments returns, or the operations for which one with an argument is
     true."""
@@ -166,11 +123,11 @@ def _read_callable(value: Any, where: str) -> Any:
     if len(required) == 1:
         return policies.save_if(value)
     if required:
-        raise TypeError(f"{where}: {_name(value)} must be a function of a remat.Operation, or of nothing, but it has "
+        raise TypeError(f"{where}: {get_name(value)} must be a function of a remat.Operation, or of nothing, but it has "
                         f"{len(required)} arguments")
     made = value()
     if not isinstance(made, (Annotation, Policy)):
-        raise TypeError(f"{where}: {_name(value)}() must return a policy or a selection, but it returned {type(made).__name__}")
+        raise TypeError(f"{where}: {get_name(value)}() must return a policy or a selection, but it returned {type(made).__name__}")
     return made
 
 
@@ -274,83 +231,3 @@ def _read_argument(name: str, value: Any, where: str) -> Any:
     if not isinstance(value, str):
         raise TypeError(f"{where} must be text, but it is {value!r}")
     return value
-
-
-# --- Writing -----------------------------------------------------------------------------------
-
-
-def write(policy: Annotation | Policy) -> str:
-    """Returns the text in YAML that `as_policy` makes an equal policy of. Raises a ValueError for functions that cannot be imported."""
-    if isinstance(policy, Policy):
-        entries = _write_policy(policy)
-    else:
-        entries = [_write_selection(selection) for selection in policy.selections]
-        if policy.step_budget is not None:
-            entries.append({"budget": policy.step_budget})
-    return "\n".join(f"- {_flow(entry).removeprefix('{').removesuffix('}') if isinstance(entry, dict) else _flow(entry)}" for entry in entries)
-
-
-def _write_policy(policy: Policy) -> list[Any]:
-    return [_write_member(member) for member in policy.members]
-
-
-def _write_member(member: Any) -> Any:
-    if not isinstance(member, str):
-        return {"save_if": write_name(member)}
-    match = re.fullmatch(r"(\w+)<(.*)>", member)
-    known = {p["mnemonic"]: p["parameters"] for p in dialects.describe()["policies"]}
-    if not match or match[1] not in known or match[1] == "any_of":
-        return member
-    value = json.loads(f"[{match[2]}]")
-    return {SAVE_NAMES.get(match[1], match[1]): value if known[match[1]] == "names" else value[0]}
-
-
-def write_name(value: Any) -> str:
-    """Returns the dotted name by which a function or a class is imported."""
-    name = f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', None)}"
-    try:
-        found = import_name(name, "") if DOTTED.fullmatch(name) else None
-    except (ValueError, ImportError):
-        found = None
-    if found is not value:
-        raise ValueError(f"{_name(value)} cannot be written: only what a module defines under a name can be read back")
-    return name
-
-
-def _write_selection(selection: Selection) -> Any:
-    if selection.written:
-        return "as_written"
-    arguments: dict[str, Any] = {}
-    kind, *options = re.split(r" (?=\w+=)", selection.selector)
-    head, _, operands = kind.partition("=")
-    key = "modules" if selection.modules else {"blocks": "layers", "scope": "scopes"}.get(head, head)
-    if selection.modules:
-        arguments["classes"] = [each if isinstance(each, str) else write_name(each) for each in selection.modules]
-    elif SELECTIONS[key]:
-        arguments[SELECTIONS[key]] = operands.split(",")
-    for option in options:
-        name, _, value = option.partition("=")
-        arguments[name] = value if name == "pick" else int(value)
-    if selection.policy:
-        members = _write_policy(selection.policy)
-        arguments["policy"] = members[0] if len(members) == 1 else members
-    arguments |= {field.name: list(value) if isinstance(value, tuple) else value for field in dataclasses.fields(selection)
-                  if field.name in ("recompute", "name", "function") and (value := getattr(selection, field.name))}
-    if list(arguments) == [SELECTIONS[key]]:
-        return {key: arguments[SELECTIONS[key]]}
-    return {key: arguments} if arguments else key
-
-
-def _flow(value: Any) -> str:
-    """YAML in one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS_OF_YAML:
-        return value
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _name(value: Callable[..., Any]) -> str:
-    return getattr(value, "__qualname__", None) or repr(value)

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from remat.policy_text import as_policy, nearest
 from remat.policies import Annotation, Policy
+from remat.policy_text import as_policy
+from remat.policy_yaml import nearest
 
 # Settings that have no counterpart -> what to do instead.
 LEFT = {

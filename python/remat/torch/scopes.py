@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from remat.policies import Annotation, Selection
-from remat.policy_text import nearest
+from remat.policy_yaml import nearest
 
 MODULE = "modules/"
 
