@@ -423,7 +423,8 @@ def mlir(workload, dims, precision="f32", parameters="f32", rule=None, settings=
     p.emit(f"return {typed([loss, *news])}")
     if rule is None:
         name, options = workloads.OPTIMIZERS[workload]
-        rule = f"#opt.{name}<{', '.join(f'{key} = {value:e}' for key, value in options.items())}>"
+        texts = {key: f"{value:e}" if isinstance(value, float) else value for key, value in options.items()}
+        rule = f"#opt.{name}<{', '.join(f'{key} = {text}' for key, text in texts.items())}>"
     return "\n".join([
         f"opt.optimizer @optimizer = {rule}", "",
         "func.func @loss(" + ",\n    ".join(arguments) + ")", f"    -> ({', '.join(results)}) {{", *p.lines, "}", "",

@@ -47,5 +47,5 @@ def measure(workload, dims, policy, mode, steps):
         wall = time.perf_counter() - start
         arena = run["peak_bytes_by_class"]["arena"]
         assert arena == memory["arena"], f"predicted {memory['arena']} bytes, measured {arena}"
-        return {"times": run["step_s"][1:], "bytes": arena, "opt_s": opt_s,
+        return {"times": run["step_s"][1:], "bytes": arena, "states": run["peak_bytes_by_class"].get("optimizer state", 0), "opt_s": opt_s,
                 "compile_s": opt_s + wall - sum(run["step_s"]), "losses": losses}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the memory that updates in the backward pass save where parameters are most of it: small batches, large weights.
 
-Weights and states are counted by their shapes; residuals, gradients and temporaries, at their peak, are counted beside them.
+Weights are counted by their shapes, and states as ours has them (a peer's are as large); residuals, gradients and temporaries, at
+their peak, are counted beside them.
 """
 import importlib.util
 import json
@@ -19,7 +20,8 @@ import workloads
 ROOT = Path(__file__).resolve().parent.parent
 CASES = [("mlp", ("L=16", "d=2048", "B=8")), ("gpt", ("L=4", "d=512", "T=128", "B=1")),
          ("llama", ("L=8", "d=1024", "heads=16", "ffn=2816", "T=128", "B=1", "V=4096"))]
-STATES = {"sgd": 0, "adamw": 2}  # per weight
+# In every framework, and in ours alone.
+RULES, OURS = ("sgd", "adamw"), ("adamw-int8", "apollo", "apollo-mini")
 # Weights of this part of the memory do not fit a second time, as gradients.
 LARGE, LARGE_LAYER = 0.55, 4096
 MIB = 2**20
@@ -47,10 +49,12 @@ def compare():
           "states, deferred | in the backward |\n|---|---|---|---:|---:|---:|---:|---:|")
     for workload, sizes in CASES:
         weights = weight_bytes(workload, workloads.dims_of(workload, sizes))
-        for rule, states in STATES.items():
-            kept = weights * (1 + states)
-            for framework in frameworks():
-                beside = [measure(framework, workload, sizes, rule, eager)["bytes"] for eager in (False, True)]
+        for rule in RULES + OURS:
+            kept = 0
+            for framework in frameworks() if rule in RULES else ["ours"]:
+                records = [measure(framework, workload, sizes, rule, eager) for eager in (False, True)]
+                kept = kept or weights + records[0]["states"]
+                beside = [record["bytes"] for record in records]
                 print(f"| {workload} {' '.join(sizes)} | {rule} | {framework} | {kept / MIB:.0f} | "
                       + " | ".join(f"{b / MIB:.1f}" for b in beside) + " | "
                       + " | ".join(f"{(kept + b) / kept:.2f}" for b in beside) + " |", flush=True)

@@ -17,7 +17,11 @@ DIMS = {
     "convnext": dict(B=16, image=128, width=48, classes=100),
 }
 RULES = {"sgd": ("sgd", dict(lr=0.01)), "adamw": ("adamw", dict(lr=3e-4, weight_decay=0.01)),
-         "momentum": ("sgd", dict(lr=0.01, momentum=0.9))}
+         "momentum": ("sgd", dict(lr=0.01, momentum=0.9)),
+         # Of fewer bytes, which peers do not have in themselves.
+         "adamw-int8": ("adamw", dict(lr=3e-4, weight_decay=0.01, states="int8")),
+         "apollo": ("apollo", dict(lr=0.01, rank=64)),
+         "apollo-mini": ("apollo", dict(lr=0.01, rank=1, scale=128.0, scaling="tensor"))}
 OPTIMIZERS = {"gpt": RULES["adamw"], "resnet18": RULES["momentum"], "mlp": RULES["sgd"], "rnn": RULES["adamw"],
               "llama": RULES["adamw"], "convnext": RULES["adamw"]}
 POLICIES = ("none", "full", "dots")
