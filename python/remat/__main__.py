@@ -8,10 +8,12 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import runpy
 import sys
 from typing import Any
 
 from remat import cache
+from remat.errors import CompileError, ExportError
 from remat.extras import EXTRAS
 
 
@@ -72,10 +74,34 @@ def add_memory_commands(commands: Any) -> None:
     lock.add_argument("--optimizer", default="", help="for modules without a remat.train_step: '#opt.adamw<lr = 0.001>'")
     lock.add_argument("--passes", default="", help="a pipeline that runs first: 'remat-annotate{blocks}'")
     lock.add_argument("--options", default="", help="options of remat-train: 'policy=none budget=500MiB'")
+    of = memory.add_parser("of", help="prints the memory of a step of a model in PyTorch, whose weights may be on the device meta")
+    of.add_argument("model", metavar="FILE.py:FUNCTION", help="returns the arguments of remat.torch.train_step, as a dictionary")
     check = memory.add_parser("check", help="compiles the models of a lock anew, and fails where one needs more bytes")
     check.add_argument("lock", nargs="?", metavar="LOCK", default="memory.lock")
     check.add_argument("--tolerance", type=float, default=0.0, metavar="FRACTION", help="of the peak that a model may take "
                        "beyond it: 0.02 for 2 %%")
+
+
+def print_memory(model: str) -> int:
+    """Prints the table of what `FILE.py:FUNCTION` returns; 1 and a message if that is not what it must be."""
+    path, _, name = model.rpartition(":")
+    if not path.endswith(".py"):
+        print(f"remat memory: error: the model must be FILE.py:FUNCTION, but got {model}", file=sys.stderr)
+        return 1
+    try:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+        make = runpy.run_path(path).get(name)
+        if make is None:
+            raise ValueError(f"{path} has no function {name}")
+        arguments = make()
+        if not isinstance(arguments, dict):
+            raise TypeError(f"{name} must return a dictionary of the arguments of remat.torch.train_step, but got {type(arguments).__name__}")
+        from remat.torch import train_step
+        print(train_step(**{"loss_fn": None, **arguments}, compile_only=True))
+    except (OSError, TypeError, ValueError, CompileError, ExportError) as error:
+        print(f"remat memory: error: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def main() -> int:
@@ -87,13 +113,18 @@ def main() -> int:
     add_memory_commands(commands)
     commands.add_parser("from-torchtune", help="prints the train_step for a recipe of torchtune").add_argument(
         "recipe", metavar="RECIPE", help="its configuration, a file in YAML")
-    arguments = parser.parse_args()
+    command = sys.argv[1:]
+    if command[:1] == ["memory"] and ".py:" in "".join(command[1:2]):  # of a model is what is asked of most
+        command.insert(1, "of")
+    arguments = parser.parse_args(command)
     if arguments.command == "doctor":
         return doctor()
     if arguments.command == "from-torchtune":
         from remat import torchtune
         return torchtune.main(arguments.recipe)
     if arguments.command == "memory":
+        if arguments.memory_command == "of":
+            return print_memory(arguments.model)
         from remat import lock_models
         if arguments.memory_command == "lock":
             settings = {name: getattr(arguments, name) for name in ("optimizer", "passes", "options")}

@@ -34,6 +34,11 @@ def importing(exported: Any) -> str:
     return f"remat-import{{spec={{{quote(spec)}}}}}"
 
 
+def measure_exported(exported: Any, name: str, **arguments: Any) -> Memory:
+    """The memory of the step that `compile_exported` makes of the same: nothing is allocated, and there is no code."""
+    return mlir.measure(mlir.make_request(exported.text, passes=importing(exported), function="loss", file_name=f"{name}.mlir", **arguments)).step
+
+
 def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str, evaluated: Any = None,
                      export_again: Callable[[Shapes], Any] | None = None,
                      evaluate_again: Callable[[Shapes], Any] | None = None, starts: dict[str, Any] | None = None,

@@ -11,13 +11,15 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from remat.export.exported import Export, Value, upstream
-from remat.torch import complex_numbers, custom, lowering, scopes, semantics, stops, written
+from remat.torch import complex_numbers, custom, described, lowering, scopes, semantics, stops, written
 from remat.torch.reference import Draws, Wide, plain_checkpoints
 from remat.torch.state import State
 
 
 def to_numpy(tensor: Any) -> Any:
     import ml_dtypes
+    if described.is_described(tensor):
+        return described.make_empty(tensor)
     tensor = tensor.detach().cpu().contiguous()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from remat.errors import ExportError
-from remat.torch import guards, replaced
+from remat.torch import described, guards, replaced
 from remat.torch.state import State
 
 HOOKS = (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook)
@@ -48,7 +48,7 @@ def check_parameters(module: torch.nn.Module, inner: str) -> None:
         if tensor.requires_grad and any(stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride())):
             raise ExportError(f"the parameter {name} has elements in the same memory (expand), so that a step would train them apart; "
                               "clone it")
-        if tensor.device.type != "meta":
+        if not described.is_described(tensor):
             groups.setdefault(tensor.untyped_storage().data_ptr(), []).append((name, tensor))
     for group in groups.values():
         for (name, tensor), (other_name, other) in itertools.combinations(group, 2):

@@ -4,15 +4,16 @@ import contextlib
 import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from remat import extras, written
 from remat.errors import ExportError
+from remat.memory import Memory
 from remat.policy_text import as_policy
 from remat.progress import timed
-from remat.spec import compile_exported
+from remat.spec import compile_exported, measure_exported
 from remat.step import Step
 
 if TYPE_CHECKING:
@@ -212,8 +213,18 @@ def _in_modes(modes: list[tuple[Any, bool]]) -> Iterator[None]:
             part.training = training
 
 
-def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None,
-               evaluate: Any = False, dynamic: bool = False, **arguments: Any) -> TorchStep:
+@overload
+def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
+               dynamic: bool = False, compile_only: Literal[False] = False, **arguments: Any) -> TorchStep: ...
+
+
+@overload
+def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
+               dynamic: bool = False, compile_only: Literal[True], **arguments: Any) -> Memory: ...
+
+
+def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
+               dynamic: bool = False, compile_only: bool = False, **arguments: Any) -> TorchStep | Memory:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -230,6 +241,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
       other shapes, such an example batch.
     - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,
       which shares parameters and states. The model is kept for that.
+    - `compile_only`: whether to return only the memory of the step (`remat.Memory`): nothing is allocated, and there is no code.
+      The model's weights may be on the device `meta`, which describes them without memory.
 
     Applications of `torch.utils.checkpoint` are selected by `policy=remat.checkpoints()`, or by `remat.as_written()` with the
     policies that they have there, modules by
@@ -240,7 +253,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     extras.require("torch")
     import torch
 
-    from remat.torch import modes, scopes
+    from remat.torch import described, modes, scopes
 
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the model must be a torch.nn.Module, but got {type(model).__name__}")
@@ -254,6 +267,9 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
     modes.warn_of_evaluation(model)
     module, tensors = _combine(model, loss_fn, keys), _names(model, loss_fn)
+    if not compile_only and (without := described.find_described(module)):
+        raise ValueError(f"{without[0].removeprefix(f'{MODEL}.')} is on the device meta and has no values to train from: say "
+                         "compile_only=True for the memory of the step, or model.to_empty(device='cpu') and initialize it")
     policy = as_policy(arguments.get("policy"))
     selected = scopes.select_modules(policy, model)
     paths = sorted({path for each in selected.values() for path in each})
@@ -295,6 +311,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
         return lambda shapes: export({name: torch.zeros(shape, dtype=dtype, device=device)
                                       for shape, (name, (dtype, device)) in zip(shapes, kinds.items(), strict=True)})
 
+    if compile_only:
+        return measure_exported(exported, type(model).__name__, optimizer=optimizer, **arguments)
     return compile_exported(lambda *compiled: TorchStep(compiled, keys, tied, known), exported, type(model).__name__,
                             evaluated=evaluated, optimizer=optimizer,
                             export_again=exporting_again(export_step, inputs) if dynamic else None,
@@ -330,9 +348,10 @@ def _names(model: Any, loss_fn: Any) -> dict[int, list[str]]:
 
 
 def _export(module: Any, inputs: dict[str, Any], modules: Sequence[str] = (), as_written: bool = False) -> "Export":
+    from remat.torch import described
     from remat.torch.export import from_torch
     try:
-        with timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
+        with described.as_if_there(module), timed(f"the export of {type(getattr(module, MODEL)).__name__}"):
             exported = from_torch(module, inputs, outputs=module.outputs, inner=MODEL, check=False, modules=modules,
                                   as_written=as_written)
     except ExportError as error:
