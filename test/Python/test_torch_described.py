@@ -64,8 +64,6 @@ def make():
         model = torch.nn.Linear(1024, 1024)
     return dict(model=model, loss_fn=torch.nn.functional.mse_loss, example_batch=(torch.zeros(8, 1024), torch.zeros(8, 1024)),
                 optimizer=remat.SGD(0.1))
-def wrong():
-    return 3
 """
 
 
@@ -75,11 +73,11 @@ def run(*arguments):
 
 def test_the_command_prints_the_table(tmp_path):
     (tmp_path / "model.py").write_text(MODEL)
-    done = run("of", f"{tmp_path}/model.py:make")
+    (tmp_path / "errors.py").write_text("def wrong(): return 3")
+    done = run(f"{tmp_path}/model.py:make")
     assert done.returncode == 0, done.stderr
     assert "memory of a step, in bytes" in done.stdout and f"{4 * (2**20 + 2**10):,}" in done.stdout
-    assert run(f"{tmp_path}/model.py:make").stdout == done.stdout
-    for name, text in (("model.py:wrong", "wrong must return a dictionary of the arguments of remat.torch.train_step, but got int"),
-                       ("model.py:none", "model.py has no function none"), ("other.py:make", "other.py"), ("model.py", "FILE.py:FUNCTION")):
+    for name, text in (("errors.py:wrong", "wrong must return a dictionary of the arguments of remat.torch.train_step, but got int"),
+                       ("errors.py:none", "errors.py has no function none"), ("other.py:make", "other.py"), ("model.py", "FILE.py:FUNCTION")):
         done = run("of", f"{tmp_path}/{name}")
         assert done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr, done.stderr
