@@ -51,6 +51,7 @@ void mlir::remat::registerAllDialects(DialectRegistry &registry) {
   registerAttentionDecomposition(registry);
   registerConvBufferization(registry);
   registerLoopBufferization(registry);
+  registerCollectiveBufferization(registry);
   registerScatterBufferization(registry);
   registerAnnotateTransformOps(registry);
   registerRecomputeCostExternalModels(registry);

@@ -515,6 +515,7 @@ def Remat_RandomBernoulliOp : Remat_RandomOp<"random_bernoulli"> {
 
 include "remat/Dialect/Remat/IR/RematAttentionOps.td"
 include "remat/Dialect/Remat/IR/RematGeneratorOps.td"
+include "remat/Dialect/Remat/IR/RematCollectiveOps.td"
 include "remat/Dialect/Remat/IR/RematConvOps.td"
 include "remat/Dialect/Remat/IR/RematCustomOps.td"
 include "remat/Dialect/Remat/IR/RematScatterOps.td"

@@ -11,6 +11,8 @@ namespace remat {
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
 /// Registers how attention bufferizes: into its destinations.
 void registerAttentionBufferization(DialectRegistry &registry);
+/// Registers how collectives bufferize: into their destinations.
+void registerCollectiveBufferization(DialectRegistry &registry);
 /// Registers how convolutions bufferize: into their destinations.
 void registerConvBufferization(DialectRegistry &registry);
 /// Lets bufferization take linear time for loops inside of each other.
