@@ -23,7 +23,7 @@ if (_checkout / "lib" / "CAPI").is_dir():
 _HOMES = {
     "optimizers": ["Custom", "Group"],
     "policies": ["layers", "whole", "scopes", "calls", "ops", "modules", "checkpoints", "as_written", "Annotation", "Policy", "Operation",
-                 "save_names", "save_all_but_names", "save_if", "every_k", "budget", "snapshots"],
+                 "save_names", "save_all_but_names", "save_ops", "save_if", "every_k", "budget", "snapshots"],
     "policy_text": ["as_policy"],
     "errors": ["CompileError", "Diagnostic", "ExportError", "OverBudgetError", "StepError"],
     "step": ["Step"],

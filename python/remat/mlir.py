@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from remat import _native, policy_text
+from remat import _native, automatic, policy_text
 from remat.advice import Variants
 from remat.arrays import Argument
 from remat.cache import folder
@@ -51,7 +51,7 @@ def _split_policy(policy: Any, text: str | bytes, file_name: str, passes: str) -
             return list_operations(text, passes=",".join(filter(None, (passes, pipeline))), file_name=file_name)
         return ",".join(filter(None, (passes, policy.resolve(operations_after)))), ""
     if isinstance(policy, Policy):
-        if policy.functions:
+        if policy.functions or policy.kinds:
             raise TypeError(f"{policy} chooses among the operations of a selection: remat.whole() | {policy}")
         policy = policy.attribute
     return passes, policy
@@ -65,6 +65,12 @@ class Request:
     options: Any
     rates: dict[str, Callable[[int], float]]
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+    # With a limit, another request has that as its budget if the step takes more.
+    limit: int | None = None
+
+    def again(self) -> "Request":
+        logger.info("the step takes more than %s bytes, which are free: it is compiled for that budget", f"{self.limit:,}")
+        return make_request(**(self.arguments | {"budget": self.limit, "budget_of": "step"}))
 
     @property
     def variants(self) -> Variants:
@@ -200,7 +206,8 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
     - `policy`: what is rematerialized. A selection makes regions first: `remat.layers(every=2) | remat.dots_saveable`. A policy
       alone (`remat.dots_saveable`, or its text) is one for all regions that the model has; `"none"` saves everything. Also what a
       file of settings has: a list of entries, `[{"layers": {"every": 2}}, "dots_saveable"]`, or its text in YAML, and `True` for
-      `remat.layers()`.
+      `remat.layers()`. `"auto"` leaves it to the compiler: nothing is recomputed if the step fits in the memory that is free, else
+      what that memory as a budget asks for.
     - `passes`: a pipeline that runs before everything else, such as `remat-import{spec=model.json}`.
     - `eager`: whether a parameter is updated as soon as its gradient is final (the default, unless one of the next two
       asks for all gradients at once). With these, `eager=True` keeps about one layer's gradients instead of all, and computes the
@@ -239,10 +246,21 @@ def compile_request(request: Request, states_of: Any = None) \
     rates, and what variants are compiled by. With `states_of`, it has the parameters and states of that compiled module."""
     options = request.options
     native, records, seconds = _watch(_native.compile, options, states_of)
+    if request.limit is not None and _takes_more(request.limit, native and native.memory_report, records):
+        del native
+        return compile_request(request.again(), states_of)
     diagnostics = _finish(native, records)
     logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     warnings = [d for d in diagnostics if d.severity == "warning"]
     return native, warnings, Compilation(request), options.pipeline, list(request.rates.values()), request.variants
+
+
+def _takes_more(limit: int, report: str | None, records: list[tuple[Any, ...]]) -> bool:
+    """Returns true if a step of this memory report, or its evaluation, takes more bytes, or if the machine has no memory for it."""
+    if not report:
+        return CompileError(gather(records)).code == "out-of-memory"
+    names = [function["name"] for function in json.loads(report)["functions"]]
+    return max(Memory.from_report(report, name).peak for name in names) > limit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,6 +299,8 @@ def measure(request: Request) -> MemoryOfModel:
     """Returns the memory of the step that `compile_request` would make, without one: nothing is allocated, and there is no code.
     The memory that a GPU's runtime has for itself is not part of it. Raises a `remat.CompileError` as that does."""
     text, records, _ = _watch(_native.report_memory, request.options)
+    if request.limit is not None and _takes_more(request.limit, text and json.loads(text)["memory"], records):
+        return measure(request.again())
     _finish(text, records)
     report = json.loads(text)
     arguments = [Argument(role, name, kind, tuple(shape), size) for role, name, kind, shape, size in report["arguments"]]
@@ -308,7 +328,12 @@ def make_request(text: str | bytes, evaluation: Evaluation | None = None, **argu
         if given["budget"] is not None:
             raise ValueError(f"the policy has a budget of {policy.step_budget}, and budget= is {given['budget']}; leave one of them out")
         given |= {"policy": policy.without_budget(), "budget": policy.step_budget}
-    return dataclasses.replace(_request(text, evaluation=evaluation, **given),
+    limit = None
+    if policy == automatic.AUTO:
+        given["policy"] = "none"
+        if given["budget"] is None and given["slowdown"] is None and "budget=" not in given["options"]:
+            limit = automatic.choose_limit(given["target"])
+    return dataclasses.replace(_request(text, evaluation=evaluation, **given), limit=limit,
                                arguments={"text": text, "evaluation": evaluation} | given)
 
 

@@ -51,11 +51,18 @@ def parse_operations(text: str) -> list[Operation]:
     return [Operation(**values) for values in fields]
 
 
-class Policy:
-    """Permits to save what any of its members permits: attributes (without `#remat.`), and functions that return true for an
-    operation whose results may be saved."""
+@dataclasses.dataclass(frozen=True)
+class Kinds:
+    """A member of a policy: operations whose results may be saved, by kind or name."""
 
-    def __init__(self, *members: str | Callable[[Operation], bool]):
+    names: tuple[str, ...]
+
+
+class Policy:
+    """Permits to save what any of its members permits: attributes (without `#remat.`), kinds of operations, and functions that return
+    true for an operation whose results may be saved."""
+
+    def __init__(self, *members: str | Kinds | Callable[[Operation], bool]):
         self.members = members
 
     def __or__(self, other: "Policy") -> "Policy":
@@ -68,8 +75,12 @@ class Policy:
         return tuple(member for member in self.members if callable(member))
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(name for member in self.members if isinstance(member, Kinds) for name in member.names)
+
+    @property
     def attribute(self) -> str:
-        """The attribute of the members that are not functions, as in assembly; empty if there are none of these."""
+        """The attribute of the members that are attributes, as in assembly; empty if there are none of these."""
         names = [member for member in self.members if isinstance(member, str)]
         if len(names) < 2:
             return "".join(names)
@@ -87,7 +98,8 @@ class Policy:
 
     def __str__(self) -> str:
         functions = [f"save_if({getattr(f, '__name__', f)})" for f in self.functions]
-        return " | ".join([self.attribute] * bool(self.attribute) + functions)
+        kinds = [f"save_ops({', '.join(map(repr, self.kinds))})"] * bool(self.kinds)
+        return " | ".join([self.attribute] * bool(self.attribute) + kinds + functions)
 
     def __repr__(self) -> str:
         return f"<remat.Policy {self}>"
@@ -163,6 +175,17 @@ def save_if(function: Callable[[Operation], bool]) -> Policy:
     return Policy(function)
 
 
+def save_ops(*kinds: str) -> Policy:
+    """The results of operations of these kinds (as in `ops`) in the selection that the policy is for: `layers() | save_ops("attention")`
+    keeps the attention of each layer, with the number that its backward needs for each row, and recomputes the rest."""
+    if not kinds:
+        raise ValueError("at least one kind is needed")
+    for kind in kinds:
+        if not isinstance(kind, str) or not kind:
+            raise TypeError(f"save_ops takes kinds of operations, such as \"attention\", but got {kind!r}")
+    return Policy(Kinds(kinds))
+
+
 @dataclasses.dataclass(frozen=True)
 class Selection:
     """One `remat-annotate`: what it selects, and what becomes of that."""
@@ -180,7 +203,7 @@ class Selection:
 
     def __str__(self) -> str:
         options = [self.selector]
-        functions = [f"<{f.__name__}>" for f in self.policy.functions] if self.policy else []
+        functions = [*self.policy.kinds, *(f"<{f.__name__}>" for f in self.policy.functions)] if self.policy else []
         for key, value in (("policy", self.policy.attribute if self.policy else ""), ("recompute", ",".join(self.recompute)),
                            ("save", ",".join([*self.save, *functions])), ("name", self.name), ("function", self.function)):
             if value:
@@ -194,7 +217,7 @@ class Selection:
         chosen = [op for op in operations() if any(function(op) for function in self.policy.functions)]
         attribute = self.policy.attribute
         return dataclasses.replace(self, policy=Policy(attribute) if attribute else None,
-                                   save=(*self.save, *(f"#{op.number}" for op in chosen)))
+                                   save=(*self.save, *self.policy.kinds, *(f"#{op.number}" for op in chosen)))
 
 
 class Annotation:
@@ -326,7 +349,7 @@ def calls(*patterns: str, policy: Policy | str | None = None, recompute: Sequenc
 
 def ops(*kinds: str, policy: Policy | str | None = None, recompute: Sequence[str] = (), name: str | None = None,
         function: str | None = None) -> Annotation:
-    """Operations by kind (`dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`) or name (`math.*`)."""
+    """Operations by kind (`dot`, `elementwise`, `reduction`, `softmax`, `norm`, `attention`, `gather`) or name (`math.*`)."""
     return _annotate(f"ops={_patterns(kinds)}", policy, recompute, name, function)
 
 

@@ -21,7 +21,7 @@ from remat.policy_yaml import DOTTED, SAVE_NAMES, SELECTIONS, get_name, import_n
 # The type of `policy=`.
 Choice = Annotation | Policy | str | bool | Sequence[Any] | Mapping[str, Any] | None
 # Kinds of operations that remat-annotate knows; other operations are selected by their names, which have a dot.
-KINDS = ("dot", "elementwise", "reduction", "softmax", "norm", "gather")
+KINDS = ("dot", "elementwise", "reduction", "softmax", "norm", "attention", "gather")
 
 
 def as_policy(value: Any) -> Annotation | Policy | str | None:
@@ -147,10 +147,12 @@ def _read_pair(key: Any, value: Any, where: str, is_for_region: bool) -> Any:
         if not callable(function):
             raise TypeError(f"{place} must be the dotted name of a function, such as my_repo.is_cheap, but it is {value!r}")
         return policies.save_if(function)
+    if key == "save_ops":
+        return policies.save_ops(*(check_kind(kind, place) for kind in _texts(value, place, "kinds")))
     parameters = {p["mnemonic"]: p["parameters"] for p in dialects.describe()["policies"] if p["parameters"] != "other"}
     parameters |= dict.fromkeys(SAVE_NAMES.values(), "names")
     if key not in parameters:
-        known = [*parameters, "every_k", "snapshots", "save_if", "budget"] + [*SELECTIONS, "as_written"] * (not is_for_region)
+        known = [*parameters, "every_k", "snapshots", "save_ops", "save_if", "budget"] + [*SELECTIONS, "as_written"] * (not is_for_region)
         note = " (a selection must be an entry of the list, not a policy of another one)" if key in SELECTIONS else ""
         raise ValueError(f"{where}: there is no policy or selection called {key!r}{note}; {nearest(str(key), known)}")
     if parameters[key] == "none":

@@ -68,6 +68,8 @@ def _write_policy(policy: Any) -> list[Any]:
 
 
 def _write_member(member: Any) -> Any:
+    if hasattr(member, "names"):
+        return {"save_ops": list(member.names)}
     if not isinstance(member, str):
         return {"save_if": write_name(member)}
     match = re.fullmatch(r"(\w+)<(.*)>", member)

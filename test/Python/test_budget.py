@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import remat
+from remat import automatic
 
 LAYERS = 6
 MATRIX = "tensor<64x64xf32>"
@@ -80,3 +81,43 @@ def test_fewest_bytes_for_so_much_time():
         make_step(slowdown="10%")
     with pytest.raises(remat.CompileError, match="give one of them"):
         make_step(slowdown=0.1, budget=0.5)
+
+
+@pytest.mark.parametrize("free, recomputes", [(1 << 30, False), (None, True)])
+def test_auto_recomputes_only_what_does_not_fit(monkeypatch, free, recomputes):
+    """The limit is what is free, less a tenth for others."""
+    plain = remat.mlir.memory(deep(), policy="none")
+    least = remat.mlir.memory(deep(), policy="none", options="plan-visits=3000000", budget=plain.peak - 3 * 64 * 64 * 4).peak
+    free = free or int(least / automatic.SHARE) + 2
+    monkeypatch.setattr(automatic, "count_free_bytes", lambda: free)
+    arguments = {"policy": "auto", "options": "plan-visits=3000000"}
+    step, memory = remat.mlir.train_step(deep(), **arguments), remat.mlir.memory(deep(), **arguments)
+    assert step.memory == memory
+    assert memory.peak <= automatic.SHARE * free
+    assert (memory == plain, memory.recomputed_ops > plain.recomputed_ops) == (not recomputes, recomputes)
+
+
+def test_auto_says_what_would_fit(monkeypatch):
+    monkeypatch.setattr(automatic, "count_free_bytes", lambda: 64 * 64 * 4)
+    with pytest.raises(remat.CompileError, match="budget") as error:
+        remat.mlir.memory(deep(), policy="auto")
+    assert error.value.code == "budget-missed"
+    # A budget of one's own is what counts.
+    assert remat.mlir.memory(deep(), policy="auto", budget="1GiB").recomputed_ops == 0
+
+
+def test_auto_counts_what_the_system_says(monkeypatch, tmp_path):
+    meminfo, group = tmp_path / "meminfo", tmp_path / "cgroup"
+    monkeypatch.setattr(automatic, "MEMORY", meminfo)
+    monkeypatch.setattr(automatic, "GROUP", group)
+    assert automatic.count_free_bytes() is None
+    with pytest.raises(ValueError, match="policy='auto' needs budget=\"16GiB\" here"):
+        remat.mlir.memory(deep(), policy="auto")
+    meminfo.write_text("MemTotal: 9 kB\nMemAvailable:    8 kB\n")
+    assert automatic.count_free_bytes() == 8192
+    group.mkdir()
+    (group / "memory.max").write_text("5000\n")
+    (group / "memory.current").write_text("1000\n")
+    assert automatic.count_free_bytes() == 4000
+    (group / "memory.max").write_text("max\n")
+    assert automatic.count_free_bytes() == 8192

@@ -41,6 +41,8 @@ remat.train_step @step for @loss optimizer(@o) {eager}
     (remat.layers(every=2) | remat.min_cut, "remat-annotate{blocks every=2 policy=min_cut}"),
     (remat.layers() | remat.save_all_but_names("p") | remat.save_if(bool),
      'remat-annotate{blocks policy=save_anything_except_names<"p"> save=<bool>}'),
+    (remat.layers() | remat.save_ops("attention", "math.exp") | remat.dots_saveable,
+     "remat-annotate{blocks policy=dots_saveable save=attention,math.exp}"),
 ])
 def test_what_a_policy_becomes(policy, text):
     assert str(policy) == text
@@ -54,6 +56,8 @@ def test_what_a_policy_becomes(policy, text):
     (lambda: remat.snapshots(1.5), "states must be a number or text such as '10MiB', but got float"),
     (lambda: remat.budget(0.5), "the size must be a number of bytes or text such as '10MiB', but got float"),
     (lambda: remat.save_names(), "at least one name"),
+    (lambda: remat.save_ops(), "at least one kind"),
+    (lambda: remat.save_ops(len), "save_ops takes kinds of operations, such as \"attention\", but got <built-in"),
     (lambda: remat.ops(), "at least one pattern"),
     (lambda: remat.layers(recompute=["norm"], policy=remat.dots_saveable), "recompute= is a policy of its own"),
 ])
@@ -94,6 +98,19 @@ def test_a_function_chooses_what_is_saved():
     assert chosen.explain().count("named by the policy") > 0 == nothing.explain().count("named by the policy")
     assert dots.memory.recomputed_ops < chosen.memory.recomputed_ops < nothing.memory.recomputed_ops
     assert run(chosen) == run(dots) == run(nothing)
+
+
+def test_saving_attention_recomputes_the_rest():
+    """The result and a number for each row, so that nothing of it is computed twice."""
+    saved, nothing = blocks(policy=remat.checkpoints() | remat.save_ops("attention")), blocks(policy=remat.checkpoints())
+    both = blocks(policy=remat.checkpoints() | remat.save_ops("attention") | remat.save_if(lambda op: op.op == "math.tanh"))
+
+    def count_again(step):
+        return sum("remat.attention" in line and " recompute " in line for line in step.explain().splitlines())
+
+    assert count_again(saved) == count_again(both) == 0 < count_again(nothing)
+    assert saved.memory.recomputed_ops < nothing.memory.recomputed_ops
+    assert run(saved) == run(nothing)
 
 
 def test_a_function_and_a_policy_together():

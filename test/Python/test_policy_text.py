@@ -55,6 +55,8 @@ CASES = [
     (["layers", f"{HERE}.is_dot"], remat.layers() | remat.save_if(is_dot)),
     (["layers", {"save_if": f"{HERE}.is_dot"}], remat.layers() | remat.save_if(is_dot)),
     ([remat.layers(), remat.dots_saveable], remat.layers() | remat.dots_saveable),
+    (["layers", {"save_ops": ["attention", "math.exp"]}, "dots_saveable"],
+     remat.layers() | remat.save_ops("attention", "math.exp") | remat.dots_saveable),
 ]
 
 

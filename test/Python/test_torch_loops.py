@@ -27,6 +27,13 @@ class Checked(nn.Module):
         if x.max() > 90 or (x < -90).any():
             raise OverflowError
         assert (labels != 5).all(), "5 is kept for later"
+        if labels.min().item() < 0:
+            raise IndexError("labels must not be negative")
+        largest = x.max().item()
+        if largest > 80:
+            raise ValueError(f"x must be at most 80, but it is {largest}")
+        if not -85 < x.min() < 85:
+            raise ArithmeticError("x is too small")
         return F.cross_entropy(self.head(x), labels)
 
 
@@ -48,6 +55,9 @@ def test_should_train_a_model_that_checks_its_data(checked):
     (lambda x, labels: (x * torch.nan, labels), r"test_torch_loops.py:\d+: ValueError\(message\)"),
     (lambda x, labels: (x * 0 + 91, labels), r"test_torch_loops.py:\d+: OverflowError"),
     (lambda x, labels: (x * 0 - 91, labels), r"test_torch_loops.py:\d+: OverflowError"),
+    (lambda x, labels: (x, labels - 1), r"test_torch_loops.py:\d+: IndexError\('labels must not be negative'\)"),
+    (lambda x, labels: (x * 0 + 81, labels), r"test_torch_loops.py:\d+: ValueError\(f'x must be at most 80, but it is \{largest\}'\)"),
+    (lambda x, labels: (x * 0 - 86, labels), r"test_torch_loops.py:\d+: ArithmeticError\('x is too small'\)"),
     (lambda x, labels: (x, labels + 2), r"test_torch_loops.py:\d+: '5 is kept for later'")])
 def test_should_raise_what_forward_raises(checked, change, text):
     _, batch, step = checked
@@ -65,6 +75,25 @@ class Decides(nn.Linear):
         if x.sum() > 0:
             return super().forward(x).sum()
         return x.sum()
+
+
+class Branches(nn.Linear):
+    """Uses a number for more than a check, and a condition that its first part does not decide."""
+
+    def forward(self, x):
+        largest = x.max().item()
+        if self.bias is None:
+            if 0 < x.max() < 9:
+                raise ValueError
+        elif largest > 3:
+            return x.sum() + self.bias.sum()
+        return super().forward(x).sum()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_should_refuse_conditions_that_do_more_or_less_than_raise(bias):
+    with pytest.raises(remat.ExportError, match=r"test_torch_loops.py:\d+: forward decides by elements of a tensor"):
+        remat.torch.train_step(Branches(3, 3, bias=bias), None, (torch.randn(2, 3),), optimizer=remat.SGD(0.1))
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -166,6 +195,27 @@ class Unused(nn.Module):
 def test_should_warn_once_of_a_parameter_without_gradient():
     step = remat.torch.train_step(Unused(), None, (torch.randn(4, 8),), optimizer=remat.SGD(0.1))
     assert [str(warning).strip() for warning in step.warnings] == ["warning: parameter 'unused.weight' has no gradient: left alone"]
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(7, 8), nn.Linear(8, 3)
+
+    def forward(self, tokens):
+        return self.head(self.embed(tokens))
+
+
+def test_should_say_which_index_is_wrong():
+    tokens, labels = torch.arange(5), torch.tensor([0, 1, 2, 0, -100])
+    step = remat.torch.train_step(Tokens(), F.cross_entropy, (tokens, labels), optimizer=remat.SGD(0.1))
+    for batch, text in (((tokens + 3, labels), r"test_torch_loops.py:\d+ \(embed\): a label, a token or another index is 7 or more, of a "
+                                               "dimension that has 7"),
+                        ((tokens - 1, labels), r"test_torch_loops.py:\d+ \(embed\): a label, a token or another index is negative"),
+                        ((tokens, labels.clamp(0) + 1), "^a label, a token or another index is 3 or more, of a dimension that has 3")):
+        with pytest.raises(remat.StepError, match=text):
+            step(*batch)
+    assert np.isfinite(step(tokens, labels))
 
 
 def test_should_say_what_to_do_in_words_of_pytorch():

@@ -195,7 +195,9 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
         (!scopes.empty() &&
          failed(add(selectScopes(function, scopes, hasScope)))) ||
         (!kinds.empty() &&
-         failed(add(selectKinds(function, kinds, hasKind)))) ||
+         failed(add(name.empty() && !stop
+                        ? selectKinds(function, kinds, hasKind)
+                        : selectResultsOfKinds(function, kinds, hasKind)))) ||
         (checkpoints && failed(add(selectCheckpoints(function)))))
       return failure();
   if (checkpoints && selections.empty())
@@ -220,8 +222,9 @@ AnnotatePass::select(ArrayRef<func::FuncOp> chosen) {
 LogicalResult AnnotatePass::nameRecomputed(IRRewriter &rewriter,
                                            ArrayRef<RegionOp> regions) {
   SmallVector<bool> matched;
-  FailureOr<DenseSet<Operation *>> hasName = nameKinds(
-      rewriter, getOperation(), regions, recompute, kRecomputedName, matched);
+  FailureOr<DenseSet<Operation *>> hasName =
+      nameKinds(rewriter, getOperation(), regions, recompute, kRecomputedName,
+                /*toSave=*/false, matched);
   if (failed(hasName))
     return failure();
   for (RegionOp region : regions)
@@ -247,8 +250,8 @@ LogicalResult AnnotatePass::nameSaved(IRRewriter &rewriter,
         kSavedName, [&](StringRef name) { return taken.contains(name); },
         counter);
   SmallVector<bool> matched;
-  FailureOr<DenseSet<Operation *>> hasName =
-      nameKinds(rewriter, getOperation(), regions, save, free, matched);
+  FailureOr<DenseSet<Operation *>> hasName = nameKinds(
+      rewriter, getOperation(), regions, save, free, /*toSave=*/true, matched);
   if (failed(hasName) || failed(checkMatched(chosen, "save=", "operation", save,
                                              matched, collectKinds)))
     return failure();

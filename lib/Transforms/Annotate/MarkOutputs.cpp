@@ -80,7 +80,8 @@ LogicalResult mlir::remat::stopGradients(RewriterBase &rewriter,
 FailureOr<DenseSet<Operation *>>
 mlir::remat::nameKinds(RewriterBase &rewriter, ModuleOp module,
                        ArrayRef<RegionOp> regions, ArrayRef<std::string> kinds,
-                       StringRef name, SmallVectorImpl<bool> &matched) {
+                       StringRef name, bool toSave,
+                       SmallVectorImpl<bool> &matched) {
   SymbolTableCollection symbols;
   DenseMap<Operation *, SmallVector<RegionOp>> callers;
   for (RegionOp region : regions) {
@@ -94,7 +95,8 @@ mlir::remat::nameKinds(RewriterBase &rewriter, ModuleOp module,
     if (function.isExternal())
       continue;
     FailureOr<SmallVector<Selection>> selections =
-        selectKinds(function, kinds, matched);
+        toSave ? selectResultsOfKinds(function, kinds, matched)
+               : selectKinds(function, kinds, matched);
     if (failed(selections))
       return failure();
     for (const Selection &selection : *selections) {

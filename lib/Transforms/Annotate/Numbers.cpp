@@ -19,8 +19,8 @@ void mlir::remat::visitOps(func::FuncOp function,
     if (op == function || op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
     visit(op);
-    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                     : WalkResult::advance();
+    return isa<linalg::LinalgOp, AttentionOp>(op) ? WalkResult::skip()
+                                                  : WalkResult::advance();
   });
 }
 

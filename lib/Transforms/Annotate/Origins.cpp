@@ -210,6 +210,15 @@ Origins::Origins(func::FuncOp function) {
     visit(block);
 }
 
+/// Returns true for the induction variable of a loop, of whichever type.
+static bool isCounter(BlockArgument argument) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+  if (!loop)
+    return false;
+  std::optional<SmallVector<Value>> counters = loop.getLoopInductionVars();
+  return counters && llvm::is_contained(*counters, argument);
+}
+
 void Origins::visit(Block &block) {
   for (Operation &op : block) {
     unsigned origin = 0;
@@ -238,7 +247,9 @@ void Origins::visit(Block &block) {
       for (Block &inner : region) {
         for (BlockArgument argument : inner.getArguments())
           origins[argument] =
-              isa<IndexType>(argument.getType()) ? 0 : origin | kData;
+              isa<IndexType>(argument.getType()) || isCounter(argument)
+                  ? 0
+                  : origin | kData;
         visit(inner);
       }
   }

@@ -5,6 +5,7 @@
 #include "remat/Transforms/Annotate/Annotate.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -29,15 +30,79 @@ static void selectIn(Block &block, const Origins &origins,
     selections.push_back({"", std::move(ops)});
 }
 
-/// Looks in the blocks of `region` and of the loops and branches in it.
+/// Returns true if an activation of the body of `loop` is computed with a
+/// parameter that the iteration chooses: a slice of a stack of weights.
+static bool readsParametersOfIteration(scf::ForOp loop,
+                                       const Origins &origins) {
+  DenseSet<Value> ofIteration = {loop.getInductionVar()};
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    bool isOfIteration = false;
+    for (Value value : getInputs(&op)) {
+      isOfIteration |= ofIteration.contains(value);
+      if (origins.isActivation(&op) && ofIteration.contains(value) &&
+          origins.get(value) == Origins::kParameter)
+        return true;
+    }
+    if (isOfIteration)
+      ofIteration.insert_range(op.getResults());
+  }
+  return false;
+}
+
+/// Returns the layer that is the body of `loop`, in each iteration on other
+/// parameters and on the result of the one before (`lax.scan` over stacked
+/// weights): all that its body does to activations. Empty if it is another
+/// loop, such as one over time steps, whose parameters stay.
+static SmallVector<Operation *> findLayerOf(scf::ForOp loop,
+                                            const Origins &origins) {
+  bool carriesActivation = llvm::any_of(
+      llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()),
+      [&](auto pair) {
+        auto [argument, yielded] = pair;
+        return isa<FloatType>(getElementTypeOrSelf(argument.getType())) &&
+               Origins::isActivation(origins.get(yielded)) &&
+               !argument.use_empty();
+      });
+  if (!carriesActivation || !readsParametersOfIteration(loop, origins))
+    return {};
+  SmallVector<Operation *> ops;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (origins.isActivation(&op) && !isBoundToItsPlace(&op) &&
+        !isa<RegionOp>(op))
+      ops.push_back(&op);
+  return llvm::any_of(ops, isDot) ? ops : SmallVector<Operation *>();
+}
+
+/// Looks in the blocks of `region` and of the loops and branches in it. Layers
+/// of a loop count, not those around it: one of its iterations is enough to
+/// recompute at a time.
 static void selectBelow(Region &region, const Origins &origins,
                         SmallVectorImpl<Selection> &selections) {
   for (Block &block : region) {
-    selectIn(block, origins, selections);
-    for (Operation &op : block)
-      if (!isa<linalg::LinalgOp, RegionOp>(op))
-        for (Region &inner : op.getRegions())
-          selectBelow(inner, origins, selections);
+    SmallVector<Selection> ofBlock, inside;
+    DenseSet<Operation *> loopsOfLayers;
+    selectIn(block, origins, ofBlock);
+    for (Operation &op : block) {
+      if (isa<linalg::LinalgOp, RegionOp>(op))
+        continue;
+      size_t before = inside.size();
+      for (Region &inner : op.getRegions())
+        selectBelow(inner, origins, inside);
+      auto loop = dyn_cast<scf::ForOp>(op);
+      if (!loop || inside.size() != before)
+        continue;
+      if (auto ops = findLayerOf(loop, origins); !ops.empty()) {
+        inside.push_back({"", std::move(ops)});
+        loopsOfLayers.insert(loop);
+      }
+    }
+    llvm::erase_if(ofBlock, [&](const Selection &selection) {
+      return llvm::any_of(selection.ops, [&](Operation *op) {
+        return loopsOfLayers.contains(op);
+      });
+    });
+    llvm::append_range(selections, ofBlock);
+    llvm::append_range(selections, inside);
   }
 }
 
@@ -105,9 +170,16 @@ mlir::remat::chooseBlocks(Location loc, SmallVector<Selection> blocks,
     for (int64_t index = every - 1; index < int64_t(groups.size());
          index += every)
       indices.push_back(index);
-  if (indices.empty())
-    return emitError(loc) << "every=" << every << ": there are only "
-                          << groups.size() << " blocks";
+  if (indices.empty()) {
+    InFlightDiagnostic diagnostic = emitError(loc)
+                                    << "every=" << every << ": there are only "
+                                    << groups.size() << " blocks";
+    for (const Selection &group : groups)
+      if (auto loop = group.ops.front()->getParentOfType<scf::ForOp>())
+        diagnostic.attachNote(loop.getLoc())
+            << "the body of this loop is one block, however often it runs";
+    return diagnostic;
+  }
   llvm::sort(indices);
   indices.erase(llvm::unique(indices), indices.end());
   SmallVector<Selection> chosen;

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -152,13 +153,12 @@ static Value findShifted(Value value) {
   return value;
 }
 
-/// x, max(x), x - max(x), exp, sum, exp / sum.
-static void findSoftmax(Operation *op, const Origins &origins,
-                        SmallVectorImpl<Operation *> &members) {
-  if (isa<linalg::SoftmaxOp>(op)) {
-    members.push_back(op);
-    return;
-  }
+/// Calls `visit` with what each softmax of which `op` is the exponential, or
+/// all of it, is computed from, and with its last operation.
+static void forEachSoftmax(Operation *op, const Origins &origins,
+                           function_ref<void(Value, Operation *)> visit) {
+  if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
+    return visit(softmax.getInput(), op);
   if (!isElementwiseKind(op) || !computes<math::ExpOp, math::Exp2Op>(op))
     return;
   for (Operation *sum : op->getResult(0).getUsers()) {
@@ -166,9 +166,106 @@ static void findSoftmax(Operation *op, const Origins &origins,
       continue;
     for (Operation *end : findCombinations(sum->getResult(0), origins))
       if (computes<arith::DivFOp>(end) || computes<arith::MulFOp>(end))
-        llvm::append_range(members,
-                           findBetween(findShifted(op->getOperand(0)), end));
+        visit(findShifted(op->getOperand(0)), end);
   }
+}
+
+/// x, max(x), x - max(x), exp, sum, exp / sum.
+static void findSoftmax(Operation *op, const Origins &origins,
+                        SmallVectorImpl<Operation *> &members) {
+  if (isa<linalg::SoftmaxOp>(op)) {
+    members.push_back(op);
+    return;
+  }
+  forEachSoftmax(op, origins, [&](Value begin, Operation *end) {
+    llvm::append_range(members, findBetween(begin, end));
+  });
+}
+
+/// Returns true if `op` multiplies two activations, as attention does, but no
+/// layer's product with its weights, be it the gate of experts.
+static bool multipliesActivations(Operation *op, const Origins &origins) {
+  auto product = dyn_cast<linalg::LinalgOp>(op);
+  return product && isDot(op) &&
+         llvm::all_of(product.getDpsInputs(), [&](Value input) {
+           return origins.isActivation(origins.get(input)) ||
+                  (origins.get(input) & Origins::kInput);
+         });
+}
+
+/// Returns true if scores and weights of attention may pass through `op` on
+/// their way from one product to the other: scaled, masked, dropped, reshaped.
+static bool isStepOfScores(Operation *op, const DenseSet<Operation *> &ofScores,
+                           const Origins &origins) {
+  if (!isElementwiseKind(op) && !isView(op))
+    return false;
+  return llvm::all_of(getInputs(op), [&](Value value) {
+    return ofScores.contains(value.getDefiningOp()) ||
+           !origins.isActivation(origins.get(value));
+  });
+}
+
+/// Products of which `value` is made by steps of scores alone.
+static SmallVector<Operation *> findProductsBefore(Value value,
+                                                   const Origins &origins) {
+  SmallVector<Operation *> products;
+  SmallVector<Value> worklist = {value};
+  DenseSet<Operation *> seen;
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (multipliesActivations(op, origins))
+      products.push_back(op);
+    else if (isElementwiseKind(op) || isView(op))
+      for (Value input : getInputs(op))
+        if (origins.isActivation(origins.get(input)))
+          worklist.push_back(input);
+  }
+  return products;
+}
+
+/// Products that read the result of `end`, or what steps of scores make of it.
+static SmallVector<Operation *> findProductsAfter(Operation *end,
+                                                  const Origins &origins) {
+  llvm::SetVector<Operation *> products;
+  SmallVector<Operation *> worklist = {end};
+  DenseSet<Operation *> ofScores = {end};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val()->getUsers()) {
+      if (multipliesActivations(user, origins))
+        products.insert(user);
+      else if (!ofScores.contains(user) && user->getNumResults() == 1 &&
+               isStepOfScores(user, ofScores, origins)) {
+        ofScores.insert(user);
+        worklist.push_back(user);
+      }
+    }
+  return products.takeVector();
+}
+
+/// From the product of queries and keys through a softmax to the one with
+/// values. With `resultsOnly`, the last one alone.
+static void findAttention(Operation *op, const Origins &origins,
+                          bool resultsOnly,
+                          SmallVectorImpl<Operation *> &members) {
+  if (isa<AttentionOp>(op)) {
+    members.push_back(op);
+    return;
+  }
+  forEachSoftmax(op, origins, [&](Value begin, Operation *end) {
+    SmallVector<Operation *> before = findProductsBefore(begin, origins);
+    if (before.size() != 1)
+      return;
+    for (Operation *after : findProductsAfter(end, origins)) {
+      if (!resultsOnly) {
+        members.push_back(before.front());
+        llvm::append_range(members,
+                           findBetween(before.front()->getResult(0), after));
+      }
+      members.push_back(after);
+    }
+  });
 }
 
 /// From x to x * rsqrt(statistic of x), or (x - mean) * rsqrt(...).
@@ -192,9 +289,9 @@ static void findNorm(Operation *op, const Origins &origins,
 // Selectors
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Selection>>
-mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
-                         SmallVectorImpl<bool> &matched) {
+static FailureOr<SmallVector<Selection>>
+findKinds(func::FuncOp function, ArrayRef<std::string> kinds, bool resultsOnly,
+          SmallVectorImpl<bool> &matched) {
   Origins origins(function);
   matched.resize(kinds.size());
   DenseMap<Operation *, size_t> kindOf;
@@ -207,6 +304,10 @@ mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
     else if (kind == "norm")
       visitOps(function,
                [&](Operation *op) { findNorm(op, origins, members); });
+    else if (kind == "attention")
+      visitOps(function, [&](Operation *op) {
+        findAttention(op, origins, resultsOnly, members);
+      });
     else if (kind == "dot")
       is = isDot;
     else if (kind == "elementwise")
@@ -252,6 +353,19 @@ mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
       selections.push_back({kinds[it->second], {op}});
   });
   return selections;
+}
+
+FailureOr<SmallVector<Selection>>
+mlir::remat::selectKinds(func::FuncOp function, ArrayRef<std::string> kinds,
+                         SmallVectorImpl<bool> &matched) {
+  return findKinds(function, kinds, /*resultsOnly=*/false, matched);
+}
+
+FailureOr<SmallVector<Selection>>
+mlir::remat::selectResultsOfKinds(func::FuncOp function,
+                                  ArrayRef<std::string> kinds,
+                                  SmallVectorImpl<bool> &matched) {
+  return findKinds(function, kinds, /*resultsOnly=*/true, matched);
 }
 
 SmallVector<std::string> mlir::remat::collectKinds(func::FuncOp function) {

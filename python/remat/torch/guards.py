@@ -15,7 +15,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from remat.export.locations import is_of_user, shorten
+from remat.export.locations import describe_location, is_of_user, shorten
 from remat.torch import operators, stops
 
 aten = torch.ops.aten
@@ -26,10 +26,51 @@ Position = tuple[int | None, int | None, int | None, int | None]
 
 
 @functools.lru_cache(maxsize=64)
-def _parse(path: str, text: str) -> list[ast.If | ast.Assert]:
-    """Returns the statements of a file that are assertions, or conditions on which only an error is raised."""
-    return [node for node in ast.walk(ast.parse(text, path)) if isinstance(node, ast.Assert) or
-            isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise) and all(_is_text(part) for part in node.body[:-1])]
+def _parse(path: str, text: str) -> tuple[ast.Module, list[ast.If | ast.Assert]]:
+    """Returns a file, and its statements that are assertions, or conditions on which only an error is raised."""
+    tree = ast.parse(text, path)
+    return tree, [node for node in ast.walk(tree) if isinstance(node, ast.Assert) or
+                  isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise) and all(_is_text(part) for part in node.body[:-1])]
+
+
+def _is_item(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args
+
+
+@functools.lru_cache(maxsize=64)
+def _find_items(path: str, text: str) -> frozenset[tuple[int | None, int | None]]:
+    """Returns where the calls of `item()` in a file end whose numbers lead to nothing but an error: those in the condition, and those
+    that a variable keeps (`largest = labels.max().item()`) which only conditions and messages of errors read."""
+    tree, checks = _parse(path, text)
+    in_checks = {id(node) for check in checks for node in ast.walk(check)}
+    found = [node for check in checks for node in ast.walk(check.test) if _is_item(node)]
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            continue
+        nodes = list(ast.walk(function))
+        uses: dict[str, list[ast.Name]] = {}
+        for node in nodes:
+            if isinstance(node, ast.Name):
+                uses.setdefault(node.id, []).append(node)
+        for node in nodes:
+            if isinstance(node, ast.Assign) and _is_item(node.value) and isinstance(node.targets[0], ast.Name):
+                others = [use for use in uses[node.targets[0].id] if use is not node.targets[0]]
+                if len(node.targets) == 1 and all(id(use) in in_checks for use in others):
+                    found.append(node.value)
+    return frozenset((node.end_lineno, node.end_col_offset) for node in found if isinstance(node, ast.Call))
+
+
+def is_only_checked(frame: types.FrameType | None) -> bool:
+    """Returns true if the call of `item()` of the innermost function of the user's gives a number that only checks of data read: a
+    tensor will do in its place, which can be traced."""
+    while frame and not is_of_user(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    path = frame.f_code.co_filename
+    text = "".join(linecache.getlines(path, frame.f_globals))
+    _, line, _, column = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    return bool(text) and (line, column) in _find_items(path, text)
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -54,6 +95,8 @@ def _result(test: ast.expr, at: Position, value: bool) -> bool | None:
             if inner is not None:
                 return inner if inner == decides or part is test.values[-1] else None
         return None
+    if isinstance(test, ast.Compare) and len(test.ops) > 1 and value:
+        return None  # of a < b < c, which may be its first part alone
     return value if at == _position(test) else None
 
 
@@ -84,7 +127,7 @@ def decide(frame: types.FrameType | None, tensor: torch.Tensor) -> bool | None:
     at, text = _at(frame), "".join(linecache.getlines(path, frame.f_globals))
     if not text or tensor.numel() != 1:
         return None
-    for statement in _parse(path, text):
+    for statement in _parse(path, text)[1]:
         raises = isinstance(statement, ast.If)
         for value in (True, False):
             if _result(statement.test, at, value) is raises:
@@ -93,6 +136,23 @@ def decide(frame: types.FrameType | None, tensor: torch.Tensor) -> bool | None:
                 return not value
     return None
 
+
+# torch-mlir's assertions of an index, and what is wrong then; the size is the constant that the index was compared with.
+INDICES = {"index must be smaller than dim size": "a label, a token or another index is {} or more, of a dimension that has {}",
+           "index must be larger or equal to 0": "a label, a token or another index is negative"}
+
+
+def describe_indices(module: ir.Module) -> None:
+    """Says in torch-mlir's assertions of indices which line and which module they are of."""
+    for check in operators.find(module, "cf.assert"):
+        text = INDICES.get(check.attributes["msg"].value)
+        if text is None:
+            continue
+        size = check.operands[0].owner.operands[1].owner
+        known = ir.IntegerAttr(size.attributes["value"]).value if size.name == "arith.constant" else "its size"
+        place = describe_location(str(check.location).removeprefix("loc(").removesuffix(")")).replace(" (root)", "")
+        with module.context:
+            check.attributes["msg"] = ir.StringAttr.get(f"{place}: " * (place not in ("", "root")) + text.format(known, known))
 
 
 def mark(graph: torch.fx.Graph) -> list[str]:

@@ -314,6 +314,7 @@ def import_program(program: torch.export.ExportedProgram, inner: str, applicatio
     finally:
         handler.detach()
     operators.restore_stops(importer.module)
+    guards.describe_indices(importer.module)
     guards.restore(importer.module, checks)
     for written in WRITTEN:
         operators.add_bodies(importer.module, written.NAME, written.write)

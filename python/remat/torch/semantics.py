@@ -80,6 +80,8 @@ class Semantics(TorchFunctionMode):
             return True
         if function is torch.Tensor.__bool__ and (decided := guards.decide(sys._getframe(1), arguments[0])) is not None:
             return decided
+        if function is torch.Tensor.item and guards.is_only_checked(sys._getframe(1)):
+            return arguments[0].detach()
         if function is LOGITS_IN_PIECES:
             # Its options say in which, but the compiler decides that.
             return function(*arguments, **{**(named or {}), "options": None})

@@ -19,7 +19,7 @@
 // GLOB: error: "layers.[" is no pattern of scopes such as layers.* or checkpoint/layer_0
 // CALL: error: calls=haed matches no called function in @loss
 // CALL: note: the nearest are "head"
-// KIND: error: ops=softmaks is no kind of operations; choose dot, elementwise, reduction, softmax, norm, gather, or a name of operations such as math.tanh
+// KIND: error: ops=softmaks is no kind of operations; choose dot, elementwise, reduction, softmax, norm, attention, gather, or a name of operations such as math.tanh
 // NONE: error: ops=softmax matches no operation in @loss
 // NONE: note: it has none
 // CHECKPOINT: error: nothing in @loss is under torch.utils.checkpoint or jax.checkpoint: apply it in the model, or select by layers, by scopes or everything; an export by hand needs its locations, as_text(debug_info=True)

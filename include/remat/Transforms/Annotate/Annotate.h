@@ -42,17 +42,24 @@ void clearNumbers(ModuleOp module);
 
 /// The kinds that `selectKinds` knows.
 inline constexpr llvm::StringLiteral kKindChoices =
-    "dot, elementwise, reduction, softmax, norm, gather";
+    "dot, elementwise, reduction, softmax, norm, attention, gather";
 
 /// Operations by kind, one selection for each: `dot` (contractions and
 /// convolutions), `elementwise`, `reduction`, `gather`; `softmax` and `norm`
-/// are what leads from a value to its softmax or its normalization; a pattern
-/// of operation names such as `math.*` also selects structured operations with
-/// such an operation in their body; `#17` is the operation with this number
+/// are what leads from a value to its softmax or its normalization, `attention`
+/// what leads from the product of queries and keys to that with values; a
+/// pattern of operation names such as `math.*` also selects structured
+/// operations with such an operation in their body; `#17` is the operation with
+/// this number
 /// (`numberOps`). `matched` says which of `kinds` exist.
 FailureOr<SmallVector<Selection>> selectKinds(func::FuncOp function,
                                               ArrayRef<std::string> kinds,
                                               SmallVectorImpl<bool> &matched);
+/// The same to save or to name: of `attention`, the operation that makes its
+/// result: scores and weights are as large as all pairs of positions.
+FailureOr<SmallVector<Selection>>
+selectResultsOfKinds(func::FuncOp function, ArrayRef<std::string> kinds,
+                     SmallVectorImpl<bool> &matched);
 /// The kinds of operations in `function`.
 SmallVector<std::string> collectKinds(func::FuncOp function);
 
@@ -118,11 +125,12 @@ LogicalResult bindVJP(RewriterBase &rewriter, ArrayRef<Selection> selections,
                       FlatSymbolRefAttr rule);
 
 /// Names the results of operations of `kinds` in `regions`, and in what these
-/// call. Returns the regions that have one. `matched` says which of `kinds` the
-/// module has, in `regions` or not.
+/// call; with `toSave`, those of `selectResultsOfKinds`. Returns the regions
+/// that have one. `matched` says which of `kinds` the module has, in `regions`
+/// or not.
 FailureOr<DenseSet<Operation *>>
 nameKinds(RewriterBase &rewriter, ModuleOp module, ArrayRef<RegionOp> regions,
-          ArrayRef<std::string> kinds, StringRef name,
+          ArrayRef<std::string> kinds, StringRef name, bool toSave,
           SmallVectorImpl<bool> &matched);
 
 /// Up to five of `candidates` in which some components in a row are the fewest

@@ -15,18 +15,18 @@ def Annotate : Pass<"remat-annotate", "::mlir::ModuleOp"> {
 
     | selector | selects |
     |---|---|
-    | `blocks` | layers found in the operations themselves: sequences that repeat one after the other, equal up to parameters and constants, each on the result of the one before |
+    | `blocks` | layers found in the operations themselves: sequences that repeat one after the other, equal up to parameters and constants, each on the result of the one before; and the body of a loop that reads other parameters in each iteration (`lax.scan` over stacked weights), which is one block |
     | `whole` | everything that the function computes |
     | `calls=layer*` | each call of a function with such a name |
     | `scope=layers.*` | what the locations place under such a scope, for each scope of its own: `layers.0`, `layers.1` (PyTorch), `jit(loss)/Model/layer_0` (JAX). A pattern is one or more components in a row, found anywhere in the scope |
     | `checkpoints` | each application of `jax.checkpoint` or `torch.utils.checkpoint` that the locations tell of, and those inside it: regions in regions |
-    | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes, or a number: `#17` as `remat-print-operations` lists it |
+    | `ops=softmax,norm` | operations by kind: `dot`, `elementwise`, `reduction`, `softmax`, `norm`, `attention`, `gather`, or a name such as `math.*`, also of what a structured operation's body computes, or a number: `#17` as `remat-print-operations` lists it |
 
     | action | makes of each of them |
     |---|---|
     | `policy=dots_saveable` | a `remat.region` with this policy, labelled by what was selected. Without any action: with `nothing_saveable` |
     | `recompute=elementwise,norm` | a `remat.region` from which anything may be saved but the results of these kinds of operations (as in `ops=`) |
-    | `save=dot,#17` | a `remat.region` that may save the results of these operations (as in `ops=`), besides what `policy=` permits. A region that has none of them has the policy alone |
+    | `save=dot,#17` | a `remat.region` that may save the results of these operations (as in `ops=`; of `attention`, its result and a number for each row, not scores or weights), besides what `policy=` permits. A region that has none of them has the policy alone |
     | `name=attn` | a `remat.name` at every value that others read |
     | `stop` | a `remat.stop_gradient` at every such value |
     | `vjp=@rule` | a function with a `remat.custom_vjp` |

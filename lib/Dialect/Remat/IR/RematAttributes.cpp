@@ -183,9 +183,19 @@ bool mlir::remat::isMadeBy(Value value, function_ref<bool(Operation *)> test) {
 
 SmallVector<StringAttr> mlir::remat::getNamesOf(Value value) {
   SmallVector<StringAttr> names;
-  for (Value alias : getAliases(value))
-    if (auto op = alias.getDefiningOp<NameOp>())
-      names.push_back(op.getNameAttr());
+  auto add = [&](ArrayRef<Value> aliases) {
+    for (Value alias : aliases)
+      if (auto op = alias.getDefiningOp<NameOp>())
+        names.push_back(op.getNameAttr());
+  };
+  SmallVector<Value> aliases = getAliases(value);
+  add(aliases);
+  // The result alone would save nothing: the backward needs a number for each
+  // row as well, which no model has a name for.
+  for (Value alias : aliases)
+    if (auto attention = alias.getDefiningOp<AttentionOp>())
+      if (alias != attention->getResult(0))
+        add(getAliases(attention->getResult(0)));
   return names;
 }
 
