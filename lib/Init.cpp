@@ -34,6 +34,7 @@
 #include "remat/Transforms/Raise/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
+#include "remat/Transforms/Split/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -80,6 +81,7 @@ void mlir::remat::registerAllPasses() {
   registerRaisePasses();
   registerRandomPasses();
   registerSchedulePasses();
+  registerSplitPasses();
   registerTrainProgramPasses();
   registerCPUPipelines();
   registerCUDAPipelines();

@@ -27,6 +27,7 @@
 #include "remat/Transforms/Raise/Passes.h"
 #include "remat/Transforms/Random/Passes.h"
 #include "remat/Transforms/Schedule/Passes.h"
+#include "remat/Transforms/Split/Passes.h"
 #include "remat/Transforms/TrainProgram/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -130,6 +131,8 @@ static void buildForwardPipeline(OpPassManager &pm,
 static void buildPlanRegionsPipeline(OpPassManager &pm) {
   pm.addPass(createDifferentiate());
   pm.addPass(createInlineCustomVJP());
+  // A value that is gathered or reduced is a residual like any other.
+  pm.addPass(createSplitPass());
   pm.addPass(createCanonicalizePass());
   pm.addPass(createPlan());
 }

@@ -10,6 +10,7 @@
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/RegionAttributes.h"
 #include "remat/Transforms/Calls/Passes.h"
+#include "remat/Transforms/Split/Mesh.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -232,7 +233,8 @@ struct OutlineLayersPass
     llvm::MapVector<llvm::hash_code, SmallVector<SmallVector<RegionOp>, 1>>
         groups;
     for (auto function : module.getOps<func::FuncOp>()) {
-      if (!function.getBody().hasOneBlock())
+      // Layers are split along with what is around them.
+      if (!function.getBody().hasOneBlock() || hasShards(function))
         continue;
       SmallVector<RegionOp> regions = llvm::filter_to_vector(
           function.front().getOps<RegionOp>(),

@@ -14,6 +14,7 @@
 #include "remat/Transforms/Fold/Patterns.h"
 #include "remat/Transforms/Match/PlainCopy.h"
 #include "remat/Transforms/Raise/Passes.h"
+#include "remat/Transforms/Split/Mesh.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Sizes.h"
@@ -287,7 +288,9 @@ struct TileLossHeadsPass
     llvm::SetVector<Operation *> functions;
     getOperation()->walk([&](LinalgOp op) {
       if (isLargeProduct(op, minBytes))
-        if (auto function = op->getParentOfType<FunctionOpInterface>())
+        // Ranks split rows, of which a tile would have each rank's.
+        if (auto function = op->getParentOfType<FunctionOpInterface>();
+            function && !hasShards(function))
           functions.insert(function);
     });
     if (functions.empty())

@@ -443,6 +443,7 @@ struct LowerTrainStepPass
         return signalPassFailure();
       train.erase();
     }
+    Mesh::erase(module);
     for (auto optimizer :
          llvm::make_early_inc_range(module.getOps<opt::OptimizerOp>()))
       if (SymbolTable::symbolKnownUseEmpty(optimizer, module))

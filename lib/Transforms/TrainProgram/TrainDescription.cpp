@@ -100,6 +100,13 @@ LogicalResult TrainDescription::addName(Location loc, StringRef name) {
 }
 
 LogicalResult TrainDescription::addOptions() {
+  FailureOr<std::optional<Mesh>> found =
+      Mesh::get(train->getParentOfType<ModuleOp>());
+  if (failed(found))
+    return failure();
+  mesh = std::move(*found);
+  if (mesh)
+    os << "ranks\t" << mesh->countRanks() << "\n";
   os << "steps\t" << train.getSteps() << "\nseed\t" << train.getSeed()
      << "\nlog_every\t" << train.getLogEvery() << "\ncheckpoint_every\t"
      << train.getCheckpointEvery() << "\neval_every\t" << train.getEvalEvery()
@@ -242,6 +249,17 @@ void TrainDescription::addStored(func::FuncOp function, unsigned argument,
      << type.getNumElements() << "\n";
 }
 
+/// Adds of which part of the batch the argument of the last line is.
+void TrainDescription::addShard(func::FuncOp function, unsigned argument) {
+  if (!mesh)
+    return;
+  for (auto [dim, axis] :
+       llvm::enumerate(getLocalSharding(function, argument, *mesh)))
+    if (axis >= 0)
+      os << "shard\t" << types.size() - 1 << "\t" << dim << "\t"
+         << mesh->axes[axis].ranks << "\t" << mesh->axes[axis].stride << "\n";
+}
+
 /// Decides what an argument is and which buffer it gets.
 LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
                                             bool isEvaluation) {
@@ -330,8 +348,11 @@ LogicalResult TrainDescription::addArgument(Callee &callee, unsigned argument,
            << "') is data, a tensor whose first dimension counts examples or "
               "of which each step has its own, got "
            << type << "; a state has 'remat.state', a parameter 'opt.param'";
-  return addLine(function, argument, isEvaluation ? "eval_data" : "data", key,
-                 "");
+  if (failed(addLine(function, argument, isEvaluation ? "eval_data" : "data",
+                     key, "")))
+    return failure();
+  addShard(function, argument);
+  return success();
 }
 
 /// The names of the evaluation's results, and a check that there are any.

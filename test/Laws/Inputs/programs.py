@@ -42,15 +42,15 @@ class Program:
         functions = json.loads(self.report.read_text())["functions"]
         return next(f for f in functions if f["name"] == "step")
 
-    def train(self, steps, threads=2, level=3, preload="", **options):
-        """Losses as printed, the checkpoint's arrays and the runtime's report."""
+    def train(self, steps, threads=2, level=3, preload="", launcher=(), **options):
+        """Losses as printed, the checkpoint's arrays and the runtime's report. `launcher`: the command that starts ranks."""
         files = {k: self.folder / f"{k}.{threads}" for k in ("checkpoint", "log", "report")}
         for file in files.values():
             file.unlink(missing_ok=True)
         options = {"data": self.folder / "data.npz", "steps": steps, "shuffle": 0, "log_every": 1, "seed": 7, **files,
                    **options}
         environment = {f"REMAT_{k.upper()}": str(v) for k, v in options.items()}
-        run(["mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
+        run([*launcher, "mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
              "--shared-libs=" + self.libraries], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
         losses = [line.split("\t")[1] for line in files["log"].read_text().splitlines()]
         with np.load(files["checkpoint"]) as arrays:

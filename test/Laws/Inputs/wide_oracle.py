@@ -64,16 +64,16 @@ def errors(found, expected):
     return result | {"the loss": abs(loss - wide_loss) / max(abs(wide_loss), 1e-3)}
 
 
-def check_gradients(folder, text, target, **options):
+def check_gradients(folder, text, target, reference=None, **options):
     """Raises Failure if a gradient is further from that in float64 than rounding explains. A model that amplifies rounding does
     so on every target: where one is far off, it is compared with the CPU in f32, and with what rounding the parameters does in
-    float64."""
-    text = gradient_model(text)
+    float64. `reference`: the same model written in another way, which is computed in float64."""
+    text, reference = gradient_model(text), gradient_model(reference or text)
     arrays = initial(text)
 
     def wide_step(stem, arrays):
         np.savez(Path(folder) / "init.npz", **arrays)
-        return first_step(folder, stem, widened(text), is_wide=True)
+        return first_step(folder, stem, widened(reference), is_wide=True)
 
     expected = wide_step("wide", arrays)
     np.savez(Path(folder) / "init.npz", **arrays)

@@ -9,6 +9,7 @@
 #define REMAT_TRANSFORMS_TRAINPROGRAM_TRAINDESCRIPTION_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Split/Mesh.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -81,6 +82,7 @@ private:
   LogicalResult addLine(func::FuncOp function, unsigned argument,
                         StringRef role, StringRef name, StringRef initial);
   void addStored(func::FuncOp function, unsigned argument, unsigned param);
+  void addShard(func::FuncOp function, unsigned argument);
   LogicalResult addVariable(func::FuncOp function, unsigned argument,
                             StringRef role, StringRef name);
   LogicalResult addMetrics();
@@ -91,6 +93,7 @@ private:
   std::string getDataKey(Callee &callee, unsigned argument);
 
   TrainStepOp train;
+  std::optional<Mesh> mesh;
   llvm::raw_string_ostream os;
   /// Buffers of parameters and model states, which the evaluation shares.
   llvm::StringMap<int> shared;

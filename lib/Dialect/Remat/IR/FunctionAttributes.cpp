@@ -8,6 +8,7 @@
 #include "remat/Dialect/ArgumentIndex.h"
 #include "remat/Dialect/Opt/IR/Opt.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Shards.h"
 
 using namespace mlir;
 using namespace mlir::remat;
@@ -65,6 +66,20 @@ struct Place {
     if (isa<UnitAttr>(attribute.getValue()))
       return success();
     return emitError() << "has no value, got " << attribute.getValue();
+  }
+
+  /// A list of axes for each dimension.
+  LogicalResult expectAxes() const {
+    auto isAxes = [](Attribute axes) {
+      auto list = dyn_cast<ArrayAttr>(axes);
+      return list && llvm::all_of(list, llvm::IsaPred<StringAttr>);
+    };
+    auto dims = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (dims && llvm::all_of(dims, isAxes))
+      return success();
+    return emitError() << "has a list of axes for each dimension, as in "
+                          "[[\"data\"], []], got "
+                       << attribute.getValue();
   }
 
   /// The index of an argument of the function that has a value of its own; a
@@ -125,6 +140,8 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return place.expectArgument();
   if (name == getStepAttrName())
     return place.expectUnit();
+  if (name == kShardAttrName || name == kLocalAttrName)
+    return place.expectAxes();
   // A result is an argument once memory of the caller's takes its place, and
   // passes add what they tell each other. `remat.init` is checked where its
   // value is read.
@@ -135,8 +152,8 @@ LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (llvm::is_contained(kOthers, name))
     return success();
   return place.refuse("remat.data, remat.state, remat.init, remat.seed, "
-                      "remat.step, remat.result, remat.gradient_of and "
-                      "remat.updates");
+                      "remat.step, remat.shard, remat.local, remat.result, "
+                      "remat.gradient_of and remat.updates");
 }
 
 LogicalResult RematDialect::verifyRegionResultAttribute(
