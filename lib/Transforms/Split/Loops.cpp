@@ -432,7 +432,7 @@ static std::optional<IterationSpace> findLoops(Operation *op) {
 
 std::optional<IterationSpace> remat::getLoops(Operation *op) {
   std::optional<IterationSpace> loops = findLoops(op);
-  // While the operation is whole: with one iteration left, a loop is none.
+  // While the operation is whole: a loop of one iteration looks like no loop.
   if (loops && !loops->reduced.empty())
     for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
       loops->combinations.push_back(getCombination(op, i));

@@ -14,7 +14,7 @@ using LoopOfDim = SmallVector<int>;
 /// How parts of a result become it.
 struct Combination {
   CollectiveKind kind;
-  /// What adds nothing; null if the operation overwrites its destination.
+  /// The neutral element; null if the operation overwrites its destination.
   TypedAttr neutral;
   /// An operation on two elements.
   std::function<Value(OpBuilder &, Location, Value, Value)> combine;

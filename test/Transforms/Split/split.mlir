@@ -152,7 +152,7 @@ func.func @recurrent(%x: tensor<8x7x3xf32> {remat.data = "x", remat.shard = [["d
 
 // -----
 
-// What has no grid, or no shards, is left alone.
+// Without a grid and shards nothing happens.
 // CHECK-LABEL: func.func @alone(
 // CHECK-SAME: tensor<8x5xf32>
 // CHECK-NOT: remat
