@@ -181,6 +181,20 @@ static int64_t countFlops(OpT op, Value outputs, Value filters) {
                        multiplySizes({2}, taps));
 }
 
+int64_t mlir::remat::countSentBytes(Operation *op) {
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return multiplySizes({static_cast<int64_t>(gather.getSize()) - 1,
+                          estimateBytes(gather.getInput().getType())});
+  if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+    // A piece of each part to its owner, and the piece's result from there.
+    int64_t exchanges = reduce.getInputs().size() + 1, ranks = reduce.getSize();
+    int64_t bytes =
+        multiplySizes({estimateBytes(reduce.getInit().getType()), exchanges});
+    return bytes / ranks * (ranks - 1);
+  }
+  return 0;
+}
+
 int64_t mlir::remat::estimateTime(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     int64_t body = 0;
@@ -214,6 +228,9 @@ int64_t mlir::remat::estimateTime(Operation *op) {
     return estimateKernelTime(countBytes(op),
                               multiplySizes(updates.getShape(), scalars + 1));
   }
+  if (isa<AllReduceOp, AllGatherOp>(op))
+    return kStartTime + countBytes(op) +
+           multiplySizes({countSentBytes(op), kTimePerByteSent});
   if (op->getNumRegions() != 0) {
     int64_t inside = 0;
     for (Region &region : op->getRegions())
@@ -263,6 +280,7 @@ void mlir::remat::registerRecomputeCostExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {
     PhiloxOp::attachInterface<PhiloxCost>(*context);
+    attachFree<RankOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attachFree<tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,

@@ -193,4 +193,32 @@ TEST_F(CostTest, LoopsTakeTheirIterationsAndViewsNothing) {
   EXPECT_EQ(estimateTime(find("loop")), 7 * (kStartTime + 8000));
   EXPECT_EQ(estimateTime(find("view")), 0);
 }
+TEST_F(CostTest, CollectivesTakeTheTimeOfWhatIsSent) {
+  parse(R"(
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %all: tensor<32xf32>) {
+      %c = remat.rank {name = "rank", size = 4 : i64, stride = 1 : i64} : index
+      %one = remat.all_reduce sum {name = "one", size = 4 : i64, stride = 1 : i64}
+          ins(%x : tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>
+      %two = remat.all_reduce sum {name = "two", size = 4 : i64, stride = 1 : i64}
+          ins(%x, %y : tensor<8xf32>, tensor<8xf32>)
+          outs(%x : tensor<8xf32>) -> tensor<8xf32>
+      %here = remat.all_reduce sum {name = "here", size = 1 : i64, stride = 1 : i64}
+          ins(%x, %y : tensor<8xf32>, tensor<8xf32>)
+          outs(%x : tensor<8xf32>) -> tensor<8xf32>
+      %all1 = remat.all_gather dim(0) {name = "all", size = 4 : i64, stride = 1 : i64}
+          ins(%x : tensor<8xf32>) outs(%all : tensor<32xf32>) -> tensor<32xf32>
+      return
+    })");
+  EXPECT_TRUE(isFreeToRun("rank"));
+  for (StringRef name : {"one", "two", "here", "all"})
+    EXPECT_FALSE(isFreeToRun(name)) << name.str();
+  EXPECT_EQ(countSentBytes(find("one")), 2 * 3 * 8);
+  EXPECT_EQ(countSentBytes(find("two")), 3 * 3 * 8);
+  EXPECT_EQ(countSentBytes(find("here")), 0);
+  EXPECT_EQ(countSentBytes(find("all")), 3 * 32);
+  EXPECT_EQ(countSentBytes(find("rank")), 0);
+  EXPECT_EQ(estimate("one"), 2 * 32 + kTimePerByteSent * 48);
+  EXPECT_EQ(estimate("here"), 3 * 32);
+}
+
 } // namespace

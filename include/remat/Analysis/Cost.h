@@ -85,11 +85,18 @@ int64_t countBytes(Operation *op);
 inline constexpr int64_t kScalarsPerByte = 5;
 /// Operations of products and convolutions in the time of a byte: 10 and 14.
 inline constexpr int64_t kProductFlopsPerByte = 14;
+/// The time of a byte that a rank sends to another one, on a link of a tenth of
+/// the memory's bytes in a second.
+inline constexpr int64_t kTimePerByteSent = 10;
 /// The time of starting a kernel: a barrier of the threads, or a launch.
 inline constexpr int64_t kStartTime = int64_t(1) << 16;
 
 /// Of a kernel of so many bytes and scalar operations.
 int64_t estimateKernelTime(int64_t bytes, int64_t scalars);
+
+/// The bytes that each rank sends in the collective `op`, as many as in a ring;
+/// 0 for any other operation.
+int64_t countSentBytes(Operation *op);
 
 /// Of `op`, with what is inside of it: loops as often as they run, where that
 /// is known (else once), branches as the sum of theirs. Views, constants and

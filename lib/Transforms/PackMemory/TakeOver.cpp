@@ -97,6 +97,8 @@ void TakeOver::run(func::FuncOp function) {
   function.walk([&](Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       visitElementwise(linalgOp);
+    else if (auto reduce = dyn_cast<AllReduceOp>(op))
+      visitAllReduce(reduce);
     else if (auto copy = dyn_cast<memref::CopyOp>(op))
       visitCopy(copy);
   });
@@ -123,6 +125,25 @@ void TakeOver::visitElementwise(linalg::LinalgOp op) {
       break;
     }
   }
+}
+
+/// The first part is sent, element by element, before the result is written.
+void TakeOver::visitAllReduce(AllReduceOp op) {
+  if (!op.hasPureBufferSemantics())
+    return;
+  Value first = op.getInputs().front();
+  int result = getStarting(op.getInit(), op);
+  int operand = getDying(first, op);
+  if (result < 0 || !canMerge(operand, result) ||
+      first.getType() != op.getInit().getType() ||
+      llvm::any_of(
+          op.getInputs().drop_front(),
+          [&](Value input) {
+            int other = lifetimes.getBuffer(input);
+            return other == operand || other == Lifetimes::severalBuffers;
+          }))
+    return;
+  merge(operand, result);
 }
 
 void TakeOver::visitCopy(memref::CopyOp copy) {

@@ -5,6 +5,8 @@
 
 #include "Lifetimes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,6 +30,7 @@ public:
 
 private:
   void visitElementwise(linalg::LinalgOp op);
+  void visitAllReduce(AllReduceOp op);
   void visitCopy(memref::CopyOp copy);
   int getWhole(Value value) const;
   int getStarting(Value value, Operation *op) const;

@@ -112,9 +112,17 @@ void BlockGraph::use(unsigned node, Value value) {
     users.push_back(node);
 }
 
-/// Operands of an elementwise operation that `result` of it can take over.
+/// Operands of an elementwise operation, or of an exchange between ranks, that
+/// `result` of it can take over.
 static SmallVector<Value> getElementwiseInputs(OpResult result) {
   SmallVector<Value> inputs;
+  if (auto reduce = dyn_cast<AllReduceOp>(result.getOwner())) {
+    Value first = reduce.getInputs().front();
+    if (first.getType() == result.getType() &&
+        !llvm::is_contained(reduce.getInputs().drop_front(), first))
+      inputs.push_back(first);
+    return inputs;
+  }
   auto linalgOp = dyn_cast<linalg::LinalgOp>(result.getOwner());
   if (!linalgOp || linalgOp.getNumLoops() != linalgOp.getNumParallelLoops())
     return inputs;
