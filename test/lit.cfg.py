@@ -25,6 +25,7 @@ config.environment["REMAT_CACHE_DIR"] = ""
 libraries = {
     "%runtime": "libremat_runtime.so",
     "%cuda_runtime": "libremat_cuda_runtime.so",
+    "%mpi_runtime": "libremat_mpi.so",
     "%plugin": "libRematPlugin.so",
     "%counting_allocator": "libremat_counting_allocator.so",
     "%strip_phases": "libremat_strip_phases.so",
@@ -72,6 +73,15 @@ if os.system("unshare --map-root-user --mount sh -c 'mount --rbind /proc /proc' 
 for tool in ("clang-format", "clang-tidy"):
     if shutil.which(os.path.join(config.llvm_bin, tool)) or shutil.which(tool + "-22"):
         config.available_features.add(tool)
+
+# Programs of several ranks: more of them than cores, as root or not, and by shared memory without the permission to read
+# that of other processes, which containers do not give.
+if os.system("mpirun --version 2> /dev/null | grep -q 'Open MPI'") == 0:
+    config.available_features.add("mpi")
+    for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        config.environment[variable] = "1"
+    config.environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+    config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 
 if ctypes.util.find_library("cuda"):
     config.available_features.add("nvidia-driver")

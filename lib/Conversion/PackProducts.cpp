@@ -148,6 +148,29 @@ static bool packAttention(AttentionBackwardOp op) {
   return packFactors(op, ArrayRef(sums).drop_back(), roles) || isPacked;
 }
 
+/// The runtime exchanges contiguous memory.
+static bool packCollective(DestinationStyleOpInterface op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  bool isPacked = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value original = operand.get();
+    if (isContiguous(cast<MemRefType>(original.getType())))
+      continue;
+    Value copy = allocateDense(builder, loc, original);
+    operand.set(copy);
+    isPacked = true;
+    if (!op.isDpsInit(&operand)) {
+      memref::CopyOp::create(builder, loc, original, copy);
+      continue;
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(op);
+    memref::CopyOp::create(builder, loc, copy, original);
+  }
+  return isPacked;
+}
+
 namespace {
 class PackProducts : public remat::impl::PackProductsBase<PackProducts> {
 public:
@@ -164,6 +187,8 @@ protected:
         changed |= packAttention(attention);
       else if (auto backward = dyn_cast<AttentionBackwardOp>(op))
         changed |= packAttention(backward);
+      else if (isa<AllReduceOp, AllGatherOp>(op))
+        changed |= packCollective(onBuffers);
       else if (auto product = dyn_cast<linalg::LinalgOp>(op);
                product && isLibraryProduct(product, alike))
         changed |= packProduct(product);

@@ -107,6 +107,25 @@ linalg::FillOp remat::findZeroFill(linalg::LinalgOp op) {
   return isZero ? fill : linalg::FillOp();
 }
 
+bool remat::isContiguous(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset, expected = 1;
+  if (type.getLayout().isIdentity())
+    return true;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  for (auto [size, stride] :
+       llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
+    if (size == 0)
+      return true;
+    if (size != 1 && stride != expected)
+      return false;
+    expected *= size;
+  }
+  return true;
+}
+
 Value remat::allocateDense(OpBuilder &builder, Location loc, Value value,
                            Type elementType) {
   auto type = cast<MemRefType>(value.getType());

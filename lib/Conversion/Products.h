@@ -24,6 +24,10 @@ linalg::FillOp findFill(DestinationStyleOpInterface op, unsigned output);
 /// The same for the first output, if it is filled with zero.
 linalg::FillOp findZeroFill(linalg::LinalgOp op);
 
+/// Returns true if the elements lie one after the other, in the order of their
+/// indices.
+bool isContiguous(MemRefType type);
+
 /// Memory of the shape of `value`, a memref, without gaps; of its element type
 /// unless there is another.
 Value allocateDense(OpBuilder &builder, Location loc, Value value,

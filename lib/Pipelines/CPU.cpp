@@ -29,6 +29,7 @@ void remat::buildLowerToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertScatterAddToLoops());
   pm.addPass(createFuseRows());
   pm.addPass(createConvertLinalgToKernels());
+  pm.addPass(createConvertCollectivesToRuntime());
   pm.addPass(createConvertPhiloxToArith());
   pm.addPass(createApproximateMath());
   pm.addPass(createConvertParallelToRuntime());

@@ -57,8 +57,15 @@ static void addKernelLowering(OpPassManager &module, bool emulate) {
   pm.addPass(createCommonSubexpressionsPass());
 }
 
+static void addCollectivesCheck(OpPassManager &pm) {
+  ConvertCollectivesToRuntimeOptions options;
+  options.refused = "collectives are not lowered for target=cuda";
+  pm.addPass(createConvertCollectivesToRuntime(options));
+}
+
 void mlir::remat::buildLowerToCUDAPipeline(OpPassManager &pm,
                                            const TargetOptions &options) {
+  addCollectivesCheck(pm);
   // Kernels that read the same memory are merged: by one view of it.
   pm.addPass(createCommonSubexpressionsPass());
   pm.addPass(createConvertLinalgToLibrary({/*alike=*/true, options.tf32}));
@@ -115,6 +122,7 @@ struct CUDATarget : Target {
   }
   void addBeforeScheduling(OpPassManager &pm,
                            const TargetOptions &options) const override {
+    addCollectivesCheck(pm);
     pm.addPass(createSplitRoundedProducts());
     pm.addPass(createCarryScalars());
     pm.addPass(createSinkScalars());

@@ -256,6 +256,8 @@ private:
   bool isTaken;
 };
 
+std::atomic<int64_t> defaultThreads{0};
+
 int64_t readThreads() {
   if (const char *value = std::getenv("OMP_NUM_THREADS"); value && *value) {
     // Behind a comma it says how many loops inside of others have.
@@ -266,6 +268,8 @@ int64_t readThreads() {
     warn(std::string("OMP_NUM_THREADS is '") + value +
          "', which is no number of threads: there is one for each processor");
   }
+  if (int64_t threads = defaultThreads)
+    return threads;
   cpu_set_t processors;
   if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
     return CPU_COUNT(&processors);
@@ -285,6 +289,8 @@ int64_t remat::countThreads() {
     wantedThreads = threads = readThreads();
   return threads;
 }
+
+void remat::setDefaultThreads(int64_t count) { defaultThreads = count; }
 
 void remat::setThreads(int64_t count) {
   wantedThreads = std::max<int64_t>(count, 0);

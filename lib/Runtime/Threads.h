@@ -19,6 +19,10 @@ namespace remat {
 /// OMP_NUM_THREADS says, or as the process may run at a time.
 int64_t countThreads();
 
+/// Where OMP_NUM_THREADS does not say it: so many, and not one for each
+/// processor. Before the first loop.
+void setDefaultThreads(int64_t count);
+
 /// Changes that; what is no number of threads leaves it to the environment. No
 /// loop may run.
 void setThreads(int64_t count);

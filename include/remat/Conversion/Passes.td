@@ -86,6 +86,32 @@ def FuseRows : Pass<"remat-fuse-rows"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def ConvertCollectivesToRuntime : Pass<"convert-collectives-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "exchanges between ranks to calls of the runtime";
+  let description = [{
+    `remat.rank`, `remat.all_reduce` and `remat.all_gather` become calls of
+    `remat_rank`, `remat_all_reduce` and `remat_all_gather` (remat/Runtime/Ranks.h), which get addresses.
+    Where an axis has one rank, these need no engine.
+
+    In: collectives on contiguous memrefs; `remat-pack-products` copies others, before
+    `remat-pack-memory`, so that the copies are packed with everything else. Out: `func.call`s. It comes
+    after the passes that move operations by the memory that their operands are in.
+
+    Example:
+
+    ```mlir
+    remat.all_gather dim(0) {size = 2 : i64, stride = 1 : i64} ins(%x : memref<4xf32>) outs(%all : memref<8xf32>)
+    // becomes
+    func.call @remat_all_gather(%c1, %c2, %c1, %c16, %address_of_x, %address_of_all)
+    ```
+  }];
+  let options = [
+    Option<"refused", "refused", "std::string", /*default=*/"",
+           "Instead of converting, end with this error at the first collective">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def ConvertLinalgToLibrary : Pass<"convert-linalg-to-library", "::mlir::ModuleOp"> {
   let summary = "matrix products on memrefs to calls of the runtime";
   let description = [{
@@ -358,7 +384,7 @@ def PackProducts : Pass<"remat-pack-products"> {
     contiguous memory first, and such a result afterwards.
 
     In: linalg on memrefs, products that `convert-linalg-to-library` takes, and
-    `remat.attention` with its backward. Out:
+    `remat.attention` with its backward; collectives, whose memory is contiguous after it. Out:
     the same with `memref.alloc` and `memref.copy`. Run before `remat-pack-memory`,
     which reserves the copies.
 

@@ -79,6 +79,9 @@ private:
         coreNames[name] = coreName;
         function.setName(coreName);
       } else {
+        if (Operation *call = findCollective(function))
+          return call->emitError() << "a step of several ranks cannot be "
+                                      "shipped: it exchanges values with them";
         if (!function.symbolKnownUseEmpty(module) &&
             !name.starts_with("llvm.") && !isInCLibrary(name))
           return function.emitError()
@@ -90,6 +93,16 @@ private:
       addArgument(function);
     }
     return success();
+  }
+
+  /// The first call of `function`, if that exchanges values between ranks.
+  Operation *findCollective(LLVM::LLVMFuncOp function) {
+    if (!function.getName().starts_with("remat_all_") &&
+        function.getName() != "remat_rank")
+      return nullptr;
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(function, module);
+    return uses && !uses->empty() ? uses->begin()->getUser() : nullptr;
   }
 
   /// As `insertArgument`, which does not know functions without a result.
