@@ -18,10 +18,11 @@ using namespace remat;
 static const ArrayType kInteger{DType::i64, {}};
 
 Checkpoint::Checkpoint(const TrainDescription &description,
-                       const std::vector<char *> &buffers, int64_t batchSize)
+                       const std::vector<char *> &buffers, int64_t batchSize,
+                       bool writes)
     : description(description), buffers(buffers), batchSize(batchSize),
-      shuffle(description.shuffle) {
-  if (!description.checkpoint.empty())
+      shuffle(description.shuffle), writes(writes) {
+  if (writes && !description.checkpoint.empty())
     AtomicFile probe(description.checkpoint);
 }
 
@@ -94,6 +95,8 @@ std::optional<int64_t> Checkpoint::load() {
     view.commit();
   }
   savedStep = step;
+  if (!writes)
+    return step;
   if (std::string converted = states.describe(); !converted.empty())
     std::printf("converted states of %s: %s\n", path.c_str(),
                 converted.c_str());

@@ -17,9 +17,11 @@ class Checkpoint {
 public:
   /// `buffers` are those of the description's arguments; `batchSize` counts the
   /// examples of a step, 0 if there are none. Fails if the description names a
-  /// file that cannot be written.
+  /// file that cannot be written. One that does not write loads only, and says
+  /// nothing of it: another rank does.
   Checkpoint(const TrainDescription &description,
-             const std::vector<char *> &buffers, int64_t batchSize);
+             const std::vector<char *> &buffers, int64_t batchSize,
+             bool writes = true);
 
   /// Returns true if the run has a file.
   bool isWanted() const { return !description.checkpoint.empty(); }
@@ -37,6 +39,7 @@ private:
   const TrainDescription &description;
   const std::vector<char *> &buffers;
   int64_t batchSize, shuffle;
+  bool writes;
   std::optional<int64_t> savedStep;
 };
 

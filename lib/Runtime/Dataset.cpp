@@ -6,6 +6,7 @@
 
 #include "Dataset.h"
 
+#include "Collectives.h"
 #include "remat/Runtime/Device.h"
 
 using namespace remat;
@@ -18,6 +19,50 @@ static char *load(ArrayFile &file, const std::string &name,
       device().allocateOnHost(MemoryClass::data, type.numBytes()));
   file.read(name, type, elements);
   return elements;
+}
+
+/// The number of this rank's part along `dim`: 0 if it has the whole.
+static int64_t getPart(const TrainArgument &argument, int64_t dim) {
+  int64_t part = 0;
+  for (const Shard &shard : argument.shards)
+    if (shard.dim == dim && shard.size > 1)
+      part = part * shard.size +
+             collectives().getCoordinate({shard.stride, shard.size});
+  return part;
+}
+
+/// Of the dimensions from `firstDim` on: a run for each index of those before
+/// the last one of which there are parts.
+std::vector<Dataset::Run> Dataset::findRuns(const TrainArgument &argument,
+                                            size_t firstDim) {
+  const std::vector<int64_t> &part = argument.type.shape;
+  std::vector<int64_t> whole = argument.getWholeType().shape;
+  size_t bytes = byteWidth(argument.type.dtype), wholeBytes = bytes;
+  std::vector<Run> runs{{0, 0, bytes}};
+  for (size_t dim = part.size(); dim-- > firstDim;) {
+    size_t first = getPart(argument, dim) * part[dim];
+    bool isWhole = runs.size() == 1 && runs[0].bytes == wholeBytes;
+    if (isWhole) {
+      // Neighbours of a dimension are one run.
+      runs = {{first * wholeBytes, 0, part[dim] * wholeBytes}};
+    } else {
+      std::vector<Run> all;
+      for (int64_t i = 0; i < part[dim]; ++i)
+        for (const Run &run : runs)
+          all.push_back({(first + i) * wholeBytes + run.from,
+                         i * bytes + run.to, run.bytes});
+      runs = std::move(all);
+    }
+    bytes *= part[dim];
+    wholeBytes *= whole[dim];
+  }
+  return runs;
+}
+
+void Dataset::copyRow(const Array &array, int64_t row, char *into) {
+  const char *from = array.elements + row * array.rowBytes;
+  for (const Run &run : array.runs)
+    device().upload(into + run.to, from + run.from, run.bytes);
 }
 
 void Dataset::read(const std::string &path, const char *source,
@@ -38,7 +83,7 @@ void Dataset::read(const std::string &path, const char *source,
     const TrainArgument &argument = arguments[i];
     if (argument.role != role)
       continue;
-    ArrayType expected = argument.type;
+    ArrayType expected = argument.getWholeType();
     if (expected.numElements() == 0)
       fail("the model takes no elements of '" + argument.name + "'");
     const ArrayType &found = file.get(argument.name);
@@ -52,8 +97,10 @@ void Dataset::read(const std::string &path, const char *source,
         fail(path + ": array '" + argument.name + "' has a value for no step");
       size_t bytes = expected.numBytes();
       expected.shape.insert(expected.shape.begin(), found.shape[0]);
-      arrays.push_back({i, bytes, load(file, argument.name, expected),
-                        static_cast<int64_t>(found.shape[0])});
+      arrays.push_back({i, bytes, argument.type.numBytes(),
+                        load(file, argument.name, expected), found.shape[0],
+                        /*firstRow=*/0, /*numRows=*/0,
+                        findRuns(argument, /*firstDim=*/0)});
       continue;
     }
     if (batch == 0) {
@@ -69,9 +116,13 @@ void Dataset::read(const std::string &path, const char *source,
       fail(path + ": array '" + argument.name + "' has " +
            std::to_string(found.shape[0]) + " examples, but '" + first +
            "' has " + std::to_string(examples));
+    size_t bytes = expected.numBytes() / batch;
+    int64_t numRows = argument.type.shape[0];
     expected.shape[0] = examples;
-    arrays.push_back({i, argument.type.numBytes() / batch,
-                      load(file, argument.name, expected), 0});
+    arrays.push_back({i, bytes, argument.type.numBytes() / numRows,
+                      load(file, argument.name, expected), /*steps=*/0,
+                      getPart(argument, 0) * numRows, numRows,
+                      findRuns(argument, /*firstDim=*/1)});
   }
   if (examples < batch)
     fail(path + ": array '" + first + "' has " + std::to_string(examples) +
@@ -81,15 +132,10 @@ void Dataset::read(const std::string &path, const char *source,
 void Dataset::fill(const int64_t *rows, int64_t index,
                    const std::vector<char *> &buffers) const {
   for (const Array &array : arrays) {
-    if (array.steps) {
-      device().upload(buffers[array.argument],
-                      array.elements + index % array.steps * array.rowBytes,
-                      array.rowBytes);
-      continue;
-    }
-    for (int64_t i = 0; i < batch; ++i)
-      device().upload(buffers[array.argument] + i * array.rowBytes,
-                      array.elements + rows[i] * array.rowBytes,
-                      array.rowBytes);
+    char *into = buffers[array.argument];
+    if (array.steps)
+      copyRow(array, index % array.steps, into);
+    for (int64_t i = 0; i < array.numRows; ++i)
+      copyRow(array, rows[array.firstRow + i], into + i * array.partBytes);
   }
 }

@@ -189,6 +189,38 @@ static void parseStored(const std::string &line, TrainDescription &result) {
   result.arguments[index].stored = blocks;
 }
 
+ArrayType TrainArgument::getWholeType() const {
+  ArrayType whole = type;
+  for (const Shard &shard : shards)
+    whole.shape[shard.dim] *= shard.size;
+  return whole;
+}
+
+/// A line of `shard`.
+static void parseShard(const std::vector<std::string> &fields,
+                       TrainDescription &result) {
+  bool isKnown = fields.size() == 5;
+  size_t index = 0;
+  Shard shard{};
+  if (isKnown) {
+    index = parseInteger(fields[1], "an argument");
+    shard = {parseInteger(fields[2], "a dimension"),
+             parseInteger(fields[3], "an axis"),
+             parseInteger(fields[4], "a stride")};
+    isKnown = index < result.arguments.size() && shard.dim >= 0 &&
+              shard.size >= 1 && shard.stride >= 1;
+  }
+  if (isKnown) {
+    const TrainArgument &argument = result.arguments[index];
+    isKnown = shard.dim < int64_t(argument.type.shape.size()) &&
+              (argument.role == Role::data || argument.role == Role::evalData);
+  }
+  if (!isKnown)
+    fail("the program's description has a part of an unknown kind; was it "
+         "compiled by another version?");
+  result.arguments[index].shards.push_back(shard);
+}
+
 TrainDescription TrainDescription::parse(const std::string &text) {
   TrainDescription result;
   for (const std::string &line : split(text, '\n')) {
@@ -207,6 +239,10 @@ TrainDescription TrainDescription::parse(const std::string &text) {
       result.shuffle = fields[1] != "0";
     if (fields[0] == "argument")
       result.arguments.push_back(parseArgument(fields));
+    if (fields[0] == "ranks")
+      result.ranks = parseInteger(fields[1], "ranks");
+    if (fields[0] == "shard")
+      parseShard(fields, result);
     if (fields[0] == "stored")
       parseStored(line, result);
     if (fields[0] == "metric")

@@ -5,16 +5,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checkpoint.h"
+#include "Collectives.h"
 #include "Dataset.h"
 #include "LossLog.h"
 #include "MemRef.h"
 #include "remat/Runtime/Device.h"
+#include "remat/Runtime/Hash.h"
 #include "remat/Runtime/Step.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
 using namespace remat;
 
@@ -38,6 +41,8 @@ private:
   void allocateBuffers();
   void setInitialValues();
   void resume();
+  void compareRanks(const std::string &text);
+  void save();
   bool isLogged(int64_t step) const;
   bool isSaved(int64_t step) const;
   bool isEvaluated(int64_t step) const;
@@ -53,6 +58,8 @@ private:
   void printEvaluation();
 
   TrainDescription description;
+  /// Prints, logs and saves.
+  bool isFirstRank = true;
   std::vector<char *> buffers;
   /// Those that the program fills.
   std::vector<bool> isUnset;
@@ -150,18 +157,48 @@ void Training::fill(int64_t index, const void *from) {
 
 /// Goes on from the checkpoint, if there is one.
 void Training::resume() {
-  checkpoint.emplace(description, buffers, data.batchSize());
+  checkpoint.emplace(description, buffers, data.batchSize(), isFirstRank);
   std::optional<int64_t> saved = checkpoint->load();
   if (saved) {
     step = *saved;
     isUnset.assign(buffers.size(), false);
   }
-  if (!description.log.empty())
+  if (isFirstRank && !description.log.empty())
     lossLog.open(description.log, step);
+}
+
+/// Ranks that differ would wait for each other, or train different models.
+void Training::compareRanks(const std::string &text) {
+  if (description.ranks == 1)
+    return;
+  auto every = [](int64_t steps) {
+    return "every " + std::to_string(steps) + " steps";
+  };
+  std::ostringstream mine;
+  mine << "program " << hash(text) << "\n"
+       << description.steps << " steps\n"
+       << "seed " << description.seed << "\n"
+       << (description.shuffle ? "shuffled" : "ordered") << " data\n"
+       << (checkpoint->isWanted() ? every(description.checkpointEvery) : "no")
+       << " checkpoint\n"
+       << every(description.evalEvery) << " an evaluation\n"
+       << every(description.logEvery) << " a line\n"
+       << data.numExamples() << " and " << evalData.numExamples()
+       << " examples\n"
+       << "step " << step << " to begin with\n";
+  std::istringstream first(collectives().gatherTexts(mine.str())[0]),
+      own(mine.str());
+  for (std::string firstLine, line;
+       std::getline(first, firstLine) && std::getline(own, line);)
+    if (line != firstLine)
+      fail("this rank has " + line + ", but rank 0 has " + firstLine +
+           "; all ranks need the same program, environment and files");
 }
 
 Training::Training(const std::string &text)
     : description(TrainDescription::parse(text)) {
+  expectRanks(description.ranks);
+  isFirstRank = ranks().rank() == 0;
   description.readEnvironment();
   data.read(description.data, "REMAT_DATA", description.arguments, Role::data);
   evalData.read(description.evalData, "REMAT_EVAL_DATA", description.arguments,
@@ -169,6 +206,7 @@ Training::Training(const std::string &text)
   allocateBuffers();
   setInitialValues();
   resume();
+  compareRanks(text);
   evalSums.resize(description.metrics.size());
 }
 
@@ -213,7 +251,7 @@ bool Training::isEvaluated(int64_t step) const {
 }
 
 void Training::log(int64_t step, double loss) {
-  if (isLogged(step)) {
+  if (isFirstRank && isLogged(step)) {
     printProgress(step, description.steps, loss);
     lossLog.add(step, loss);
   }
@@ -224,10 +262,18 @@ void Training::log(int64_t step, double loss) {
   lastLoss = loss;
 }
 
+/// No rank goes on while that may fail.
+void Training::save() {
+  if (isFirstRank)
+    checkpoint->save(step, lastLoss);
+  if (description.ranks > 1 && checkpoint->isWanted())
+    collectives().barrier();
+}
+
 /// Saves after a step whose loss is known; returns the batches to evaluate.
 int64_t Training::finishStep() {
   if (isSaved(step))
-    checkpoint->save(step, lastLoss);
+    save();
   if (!isEvaluated(step))
     return 0;
   evalBatch = 0;
@@ -278,6 +324,8 @@ void Training::evalNext() {
 }
 
 void Training::printEvaluation() {
+  if (!isFirstRank)
+    return;
   std::printf("eval %lld/%lld", static_cast<long long>(step),
               static_cast<long long>(description.steps));
   for (size_t i = 0; i < evalSums.size(); ++i)
@@ -320,7 +368,8 @@ void Training::evalResultAt(int64_t index, const void *value, ScalarKind kind) {
 void Training::end() {
   takeLosses();
   lossLog.close();
-  printReport();
+  if (isFirstRank)
+    printReport();
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,7 +36,7 @@
 // The description is text: one line for each option and each argument, fields
 // separated by tabs. Lines:
 //
-//   steps|seed|log_every|checkpoint_every|eval_every <tab> number
+//   steps|seed|log_every|checkpoint_every|eval_every|ranks <tab> number
 //   shuffle <tab> 0|1
 //   data|init|checkpoint|eval_data <tab> path
 //   optimizer <tab> rule
@@ -44,6 +44,7 @@
 //     [<tab> host]
 //   stored <tab> number of the argument <tab> bits <tab> elements of a block
 //     <tab> signed|unsigned <tab> elements
+//   shard <tab> number of the argument <tab> dim <tab> size <tab> stride
 //   metric <tab> name
 //   output|eval_output <tab> number of the argument <tab> name
 //
@@ -53,7 +54,10 @@
 // files. initializer: `constant c`, `normal mean stddev`, `uniform low high`,
 // `seed n`, `program` (the program has its value), or nothing (a file must have
 // it; zero for all but parameters and states). stored: what an argument's codes
-// stand for (`!opt.blockwise`); the next argument has the scales. output,
+// stand for (`!opt.blockwise`); the next argument has the scales. ranks: how
+// many the program is for. shard: of data, this rank has a part along a
+// dimension, one of `size` as the coordinate of that axis says (Ranks.h); the
+// argument's type is that of the part, files have the whole. output,
 // eval_output: a result of the step, or of the evaluation, in the buffer of an
 // argument. host: the program reads and writes the buffer itself, whatever the
 // device is; so it does with random states.
@@ -62,6 +66,10 @@
 // A checkpoint is an .npz archive with the same keys, so that it serves as
 // `init` as well, and `remat.step`, `remat.seed`. Optimizer states that it has
 // in another way than the program (StoredStates.h) are converted.
+//
+// All ranks read the files and have the same order of examples. The first one
+// prints, logs and saves; the others wait until it has saved. A checkpoint is
+// that of one rank, byte for byte.
 //
 // Whatever is wrong with files or options ends the program with one line on
 // stderr and exit code 1.
@@ -123,6 +131,11 @@ struct StoredBlocks {
   }
 };
 
+/// A dimension of which a rank has one of `size` equal parts.
+struct Shard {
+  int64_t dim, size, stride;
+};
+
 /// One argument of the step or of the evaluation.
 struct TrainArgument {
   Role role;
@@ -131,11 +144,15 @@ struct TrainArgument {
   std::optional<Initial> initial;
   /// The meaning of its codes, if it has codes.
   std::optional<StoredBlocks> stored = std::nullopt;
+  /// The dimensions that ranks share; `type` is that of the part.
+  std::vector<Shard> shards = {};
   /// Of a random state: added to the run's.
   int64_t seed = 0;
   /// True if the program, and not only its kernels, accesses the buffer.
   bool isOnHost = false;
 
+  /// Returns the type of the whole.
+  ArrayType getWholeType() const;
   /// Returns true if it starts from a value that the program has.
   bool isFromProgram() const {
     return initial && initial->kind == Initial::program;
@@ -153,6 +170,7 @@ struct TrainArgument {
 /// Options and arguments of a training program.
 struct TrainDescription {
   int64_t steps = 0, seed = 0, logEvery = 0, checkpointEvery = 1, evalEvery = 0;
+  int64_t ranks = 1;
   bool shuffle = true;
   std::string data, init, checkpoint, evalData, log;
   /// The update rule, as checkpoints record it.
