@@ -125,7 +125,7 @@ func.func private @f(%w: tensor<4xf32> {opt.parm}) { return }
 
 // -----
 
-// expected-error @+1 {{unknown attribute 'remat.stat' on argument 1; the remat dialect knows remat.data, remat.state, remat.init, remat.seed, remat.step, remat.result, remat.gradient_of and remat.updates}}
+// expected-error @+1 {{unknown attribute 'remat.stat' on argument 1; the remat dialect knows remat.data, remat.state, remat.init, remat.seed, remat.step, remat.shard, remat.local, remat.result, remat.gradient_of and remat.updates}}
 func.func private @misspelled_role(tensor<4xf32> {remat.data = "x"}, tensor<4xf32> {remat.stat = "s"})
 
 // -----
