@@ -170,3 +170,44 @@ def test_averages_go_on_from_a_file(tmp_path):
     with pytest.raises(TypeError, match="ema=0.999"):
         with average_of_parameters("f32", remat.SGD(0.5)).averaged():
             pass
+
+
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_quantized_moments_are_those_of_torchao(monkeypatch, kind):
+    """Update by update, from the same states: parameters to rounding, moments to one unit of their maps."""
+    torch = pytest.importorskip("torch")
+    low_bit = pytest.importorskip("torchao.optim")
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    random, shape = np.random.default_rng(0), (64, 66 if kind == "int4" else 68)
+    w = torch.nn.Parameter(torch.tensor(random.normal(size=shape), dtype=torch.float32))
+    block = {"int8": 256, "int4": 128}[kind]
+    make = {"int8": low_bit.AdamW8bit, "int4": low_bit.AdamW4bit}[kind]
+    theirs = make([w], lr=0.01, weight_decay=0.1, eps=1e-6, block_size=block)
+    step = remat.mlir.train_step(model(shape).replace("f64", "f32"),
+                                  optimizer=remat.AdamW(0.01, weight_decay=0.1, eps=1e-6, states=kind))
+    step.load_state_dict({"w": w.detach().numpy()}, strict=False)
+    for _ in range(STEPS):
+        gradient = (random.normal(size=shape) * 10.0**random.uniform(-3, 1, size=shape)).astype("f4")
+        before = w.detach().numpy().copy()
+        step(gradient)
+        w.grad = torch.tensor(gradient)
+        theirs.step()
+        ours = step.state_dict()
+        # Theirs has 1 - 0.999**step in f32, whose rounding is 3e-5 of it in the first step, and half of that after the root.
+        bound = 2e-5 * np.abs(ours["w"] - before) + 5e-7 * np.abs(before)
+        assert (np.abs(ours["w"] - w.detach().numpy()) <= bound).all()
+        w.data.copy_(torch.tensor(ours["w"]))
+        for name, moment in (("w.m", theirs.state[w]["exp_avg"]), ("w.v", theirs.state[w]["exp_avg_sq"])):
+            blocks = remat.stored.Blocks(bits=int(kind[3:]), size=block, signed=name == "w.m", count=w.numel())
+            numbers = remat.stored.dequantize(ours[name], ours[f"{name}.scale"], blocks).reshape(-1, block)
+            scale, map_ = ours[f"{name}.scale"][:, None], moment.qmap.numpy()
+            np.testing.assert_allclose(scale[:, 0], moment.scale.numpy(), 1e-6)
+            codes = np.abs((numbers / scale)[..., None] - map_).argmin(-1)
+            np.testing.assert_allclose(map_[codes] * scale, numbers, 2e-6)
+            packed = moment.codes.numpy()
+            flat = (packed if kind == "int8" else np.stack([packed >> 4, packed & 15], -1)).reshape(codes.shape)
+            other = np.abs(flat.astype(int) - codes)
+            assert other.max() <= 1 and (other > 0).mean() < 1e-3
+            codes = codes.reshape(-1) if kind == "int8" else (codes.reshape(-1, 2) << [4, 0]).sum(-1)
+            moment.codes.copy_(torch.tensor(codes.reshape(packed.shape), dtype=torch.uint8))
+            moment.scale.copy_(torch.tensor(scale[:, 0]))
