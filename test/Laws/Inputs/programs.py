@@ -42,16 +42,20 @@ class Program:
         functions = json.loads(self.report.read_text())["functions"]
         return next(f for f in functions if f["name"] == "step")
 
-    def train(self, steps, threads=2, level=3, preload="", launcher=(), **options):
-        """Losses as printed, the checkpoint's arrays and the runtime's report. `launcher`: the command that starts ranks."""
+    def train(self, steps, threads=2, level=3, preload="", launcher=(), start=None, **options):
+        """Losses as printed, the checkpoint's arrays and the runtime's report; keeps the bytes of the checkpoint and what was
+        printed. `launcher`: the command that starts ranks. `start`: the bytes of a checkpoint that the run goes on from."""
         files = {k: self.folder / f"{k}.{threads}" for k in ("checkpoint", "log", "report")}
         for file in files.values():
             file.unlink(missing_ok=True)
+        if start is not None:
+            files["checkpoint"].write_bytes(start)
         options = {"data": self.folder / "data.npz", "steps": steps, "shuffle": 0, "log_every": 1, "seed": 7, **files,
                    **options}
         environment = {f"REMAT_{k.upper()}": str(v) for k, v in options.items()}
-        run([*launcher, "mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
-             "--shared-libs=" + self.libraries], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
+        self.printed = run([*launcher, "mlir-runner", self.path, f"-O{level}", "-e", "main", "-entry-point-result=void",
+                            "--shared-libs=" + self.libraries], OMP_NUM_THREADS=str(threads), LD_PRELOAD=preload, **environment)
+        self.checkpoint = files["checkpoint"].read_bytes()
         losses = [line.split("\t")[1] for line in files["log"].read_text().splitlines()]
         with np.load(files["checkpoint"]) as arrays:
             return losses, dict(arrays), json.loads(files["report"].read_text())
