@@ -13,6 +13,7 @@
 #include "remat/Autodiff/Passes.h"
 #include "remat/Conversion/Passes.h"
 #include "remat/Pipelines/Passes.h"
+#include "remat/Transforms/Annotate/Passes.h"
 #include "remat/Transforms/Calls/Passes.h"
 #include "remat/Transforms/Checks/Passes.h"
 #include "remat/Transforms/Complex/Passes.h"
@@ -56,6 +57,9 @@ static Options getFitOptions(const TensorOptions &options) {
 /// Up to differentiation.
 static void buildForwardPipeline(OpPassManager &pm,
                                  const TensorOptions &options) {
+  // Before calls are inlined, the loss and its evaluation are as written.
+  if (!options.mesh.empty() || !options.shards.empty())
+    pm.addPass(createAnnotateShards({options.mesh, options.shards}));
   pm.addPass(createCheckModelPass());
   // Memory is planned in one function: what it calls becomes part of it, after
   // differentiation if it has a derivative of its own.

@@ -34,6 +34,19 @@ struct VariantOptions : public virtual mlir::detail::PassOptions {
       llvm::cl::init(-1)};
 };
 
+struct MeshOptions : public virtual mlir::detail::PassOptions {
+  Option<std::string> mesh{
+      *this, "mesh",
+      llvm::cl::desc("train on a grid of ranks: axes with ranks and parts "
+                     "(data:2:4,model:2), see remat-annotate-shards"),
+      llvm::cl::init("")};
+  Option<std::string> shards{
+      *this, "shards",
+      llvm::cl::desc("what ranks share, other than the rows of data, see "
+                     "remat-annotate-shards"),
+      llvm::cl::init("")};
+};
+
 struct BudgetOptions : public virtual mlir::detail::PassOptions {
   Option<std::string> budget{
       *this, "budget",
@@ -71,6 +84,7 @@ struct ReportOptions : public virtual mlir::detail::PassOptions {
 
 /// Options of the part on tensors.
 struct TensorOptions : public VariantOptions,
+                       public MeshOptions,
                        public BudgetOptions,
                        public TargetOptions {};
 

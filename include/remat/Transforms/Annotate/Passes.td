@@ -140,4 +140,46 @@ def PrintOperations : Pass<"remat-print-operations", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::remat::RematDialect"];
 }
 
+def AnnotateShards : Pass<"remat-annotate-shards", "::mlir::ModuleOp"> {
+  let summary = "say on which grid of ranks a model trains, and what they share";
+  let description = [{
+    In: a module with a `remat.train_step` whose loss was written for the whole
+    batch. Out: the same with a `shard.grid` and `remat.shard` on arguments of the
+    loss and of the evaluation, as for `remat-split`.
+
+    `mesh` lists axes, each with its ranks and, if they are others, its parts:
+    `data:2`, `data:2:4,model:2`. Data are split along the axis called `data`, if
+    there is one, in their first dimension; scalars, parameters and states are
+    whole. `shards` says otherwise of arguments by name, in JSON: pairs of a name,
+    in which `*` stands for any characters, and an axis or null for each
+    dimension. The first pair that matches counts. A `remat.shard` that an
+    argument has stays if no pair matches.
+
+    A name that no argument has, and a grid that the module has already, are
+    errors.
+
+    Example: `--remat-annotate-shards="mesh=data:2:4 shards={[["x",[null,"data"]]]}"`
+    turns
+
+    ```mlir
+    func.func @loss(%x: tensor<16x8xf32> {remat.data = "x"}, %y: tensor<8xf32> {remat.data = "y"}, ...
+    ```
+
+    into
+
+    ```mlir
+    shard.grid @mesh(shape = 2) {remat.axes = ["data"], remat.parts = [4]}
+    func.func @loss(%x: tensor<16x8xf32> {remat.data = "x", remat.shard = [[], ["data"]]},
+                    %y: tensor<8xf32> {remat.data = "y", remat.shard = [["data"]]}, ...
+    ```
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "Axes with ranks and parts: data:2:4,model:2">,
+    Option<"shards", "shards", "std::string", "\"\"",
+           "JSON: pairs of a name and an axis or null for each dimension">,
+  ];
+  let dependentDialects = ["::mlir::shard::ShardDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_ANNOTATE_PASSES_TD
