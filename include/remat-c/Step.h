@@ -211,6 +211,16 @@ typedef struct RematArgument {
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumArguments(RematStep step);
 MLIR_CAPI_EXPORTED RematArgument rematStepGetArgument(RematStep step,
                                                       intptr_t index);
+/** The number of processes that the step is for, each of which runs it. */
+MLIR_CAPI_EXPORTED int64_t rematStepGetNumRanks(RematStep step);
+/** The ranks that share a dimension of an argument: how many (1 where it is
+ *  whole), and the number of a rank minus that of the one that has the part
+ *  before. */
+typedef struct RematShard {
+  int64_t size, stride;
+} RematShard;
+MLIR_CAPI_EXPORTED RematShard rematStepGetShard(RematStep step, intptr_t index,
+                                                intptr_t dim);
 /** Results that are no next values of arguments, in the function's order: the
  *  numbers of the arguments that hold them. */
 MLIR_CAPI_EXPORTED intptr_t rematStepGetNumResults(RematStep step);

@@ -69,6 +69,14 @@ StringRef Step::getName(size_t argument) const {
   return description.arguments[argument].name;
 }
 
+bool Step::hasOneAxis() const {
+  return llvm::any_of(description.arguments, [&](const auto &argument) {
+    return llvm::any_of(argument.shards, [&](const ::remat::Shard &shard) {
+      return shard.size == description.ranks;
+    });
+  });
+}
+
 static Step &unwrap(RematStep step) { return *static_cast<Step *>(step.ptr); }
 
 void rematStepDestroy(RematStep step) { delete static_cast<Step *>(step.ptr); }
@@ -148,6 +156,18 @@ RematArgument rematStepGetArgument(RematStep step, intptr_t index) {
           stored.size,
           stored.count,
           stored.isSigned};
+}
+
+int64_t rematStepGetNumRanks(RematStep step) {
+  return unwrap(step).description.ranks;
+}
+
+RematShard rematStepGetShard(RematStep step, intptr_t index, intptr_t dim) {
+  for (const ::remat::Shard &shard :
+       unwrap(step).description.arguments[index].shards)
+    if (shard.dim == dim)
+      return {shard.size, shard.stride};
+  return {1, 1};
 }
 
 intptr_t rematStepGetNumResults(RematStep step) {
@@ -356,8 +376,13 @@ static std::string call(Step &step, const Call &call) {
     return problem;
   }
   bool hasWritten = false;
-  std::unique_ptr<char, FreeMemory> problem(remat_rt_run_step(
-      call.function, buffers.data(), progression.number, &hasWritten));
+  std::unique_ptr<char, FreeMemory> problem(
+      step.description.ranks > 1
+          ? remat_rt_run_step_on_ranks(call.function, buffers.data(),
+                                       progression.number, &hasWritten,
+                                       step.hasOneAxis())
+          : remat_rt_run_step(call.function, buffers.data(), progression.number,
+                              &hasWritten));
   if (call.trains)
     progression.isDamaged = problem && hasWritten;
   return problem ? problem.get() : "";
@@ -372,6 +397,8 @@ static MlirLogicalResult run(Step &step, const Call &request,
     problem = findObstacle(step, request.dataArguments, request.data);
   if (problem.empty())
     problem = call(step, request);
+  else if (step.description.ranks > 1)
+    std::free(remat_rt_fail_step(problem.c_str()));
   if (problem.empty()) {
     step.progression->number += request.trains;
     return mlirLogicalResultSuccess();

@@ -97,6 +97,9 @@ struct Step {
     ::remat::Role role = description.arguments[argument].role;
     return role == ::remat::Role::data || role == ::remat::Role::evalData;
   }
+  /// Returns true if all ranks share some data, so that they have no other
+  /// axis.
+  bool hasOneAxis() const;
   /// Returns the name of an argument or result.
   StringRef getName(size_t argument) const;
 };

@@ -308,8 +308,9 @@ nb::tuple getText(const Options &options, const nb::callable &poll) {
 }
 
 /// (role, name, type, shape, bytes, (bits, elements of a block, signed,
-/// elements) or None)
-static nb::tuple describe(const RematArgument &argument) {
+/// elements) or None, (ranks, stride) that share a dimension, for each)
+static nb::tuple describe(const Step &step, intptr_t index) {
+  RematArgument argument = rematStepGetArgument(step.get(), index);
   nb::list shape;
   for (intptr_t i = 0; i < argument.rank; ++i)
     shape.append(argument.shape[i]);
@@ -317,15 +318,20 @@ static nb::tuple describe(const RematArgument &argument) {
   if (argument.storedBits != 0)
     stored = nb::make_tuple(argument.storedBits, argument.storedBlock,
                             argument.storedIsSigned, argument.storedCount);
+  nb::list shards;
+  for (intptr_t i = 0; i < argument.rank; ++i) {
+    RematShard shard = rematStepGetShard(step.get(), index, i);
+    shards.append(nb::make_tuple(shard.size, shard.stride));
+  }
   return nb::make_tuple(getName(argument.role), toString(argument.name),
                         getName(argument.type), nb::tuple(shape),
-                        argument.numBytes, stored);
+                        argument.numBytes, stored, nb::tuple(shards));
 }
 
 static nb::list describeArguments(const Step &step) {
   nb::list result;
   for (intptr_t i = 0; i < rematStepGetNumArguments(step.get()); ++i)
-    result.append(describe(rematStepGetArgument(step.get(), i)));
+    result.append(describe(step, i));
   return result;
 }
 
@@ -521,6 +527,61 @@ static nb::object replaceFile(const std::string &path,
   return result;
 }
 
+/// Calls `function` of the runtime, which returns what is wrong or null;
+/// returns that as a string, or None.
+template <typename Function> static nb::object callRuntime(Function function) {
+  char *problem;
+  {
+    nb::gil_scoped_release released;
+    problem = function();
+  }
+  nb::object result =
+      problem ? nb::object(nb::str(problem)) : nb::object(nb::none());
+  std::free(problem);
+  return result;
+}
+
+/// Starts the ranks of this process: (what is wrong or None, rank, how many
+/// there are).
+static nb::tuple startRanks() {
+  int64_t rank = 0, size = 1;
+  nb::object problem =
+      callRuntime([&] { return remat_rt_start_ranks(&rank, &size); });
+  return nb::make_tuple(problem, rank, size);
+}
+
+/// (what is wrong or None, the texts of all ranks)
+static nb::tuple exchangeTexts(const nb::bytes &text) {
+  std::vector<std::string> texts;
+  auto receive = [](const char *data, size_t bytes, void *into) {
+    static_cast<std::vector<std::string> *>(into)->emplace_back(data, bytes);
+  };
+  std::string mine(text.c_str(), text.size());
+  nb::object problem = callRuntime([&] {
+    return remat_rt_exchange_texts(mine.data(), mine.size(), receive, &texts);
+  });
+  nb::list result;
+  for (const std::string &other : texts)
+    result.append(nb::bytes(other.data(), other.size()));
+  return nb::make_tuple(problem, result);
+}
+
+/// Fails the step that other ranks run: what is wrong, or None.
+static nb::object failStep(const std::string &message) {
+  return callRuntime([&] { return remat_rt_fail_step(message.c_str()); });
+}
+
+/// Gives an argument that the step owns the first rank's values: what is wrong,
+/// or None.
+static nb::object broadcast(Step &step, intptr_t index) {
+  RematArgument argument = getOwned(step, index);
+  if (argument.isOnDevice)
+    return nb::str("values on a device are not sent to other ranks yet");
+  rematStepSetInitialized(step.get(), index);
+  return callRuntime(
+      [&] { return remat_rt_broadcast(argument.data, argument.numBytes); });
+}
+
 /// (bits, elements of a block, signed, elements)
 using Blocks = std::tuple<int64_t, int64_t, bool, int64_t>;
 
@@ -609,6 +670,9 @@ NB_MODULE(_native, m) {
                                             rematStepGetEvaluationResult>)
       .def("view", view)
       .def("export", exportArray)
+      .def("broadcast", broadcast)
+      .def_prop_ro("num_ranks",
+                   [](Step &self) { return rematStepGetNumRanks(self.get()); })
       .def_prop_ro("device", getDevice)
       .def_prop_ro("device_bytes",
                    [](Step &self) {
@@ -668,6 +732,9 @@ NB_MODULE(_native, m) {
   m.def("describe_array", describeArray);
   m.def("find_cuda_toolkit", findCUDAToolkit);
   m.def("replace_file", replaceFile);
+  m.def("start_ranks", startRanks);
+  m.def("exchange_texts", exchangeTexts);
+  m.def("fail_step", failStep);
   m.def("dequantize", dequantize, nb::arg(), nb::arg().noconvert(),
         nb::arg().noconvert(), nb::arg().noconvert());
   m.def("quantize", quantize, nb::arg(), nb::arg().noconvert(),

@@ -65,6 +65,14 @@ std::string CollectiveCall::str() const {
     return "a barrier";
   case compare:
     return "the start of its program";
+  case broadcast:
+    return "a broadcast of " + std::to_string(count) + " bytes";
+  case begin:
+    return "the beginning of a step";
+  case finish:
+    return "the end of a step";
+  case failure:
+    return "a failure";
   }
   return "something unknown";
 }
@@ -75,13 +83,52 @@ std::string CollectiveCall::str() const {
        " at " + its.str() + "; all ranks must run one program on equal shapes");
 }
 
+/// All of a group compare what they are at, and nothing else is sent.
+void Collectives::compareFirst(const CollectiveCall &call, const Group &group) {
+  std::vector<CollectiveCall> others(group.axis.size, call);
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  group.forOthers([&](int64_t member, int64_t rank) {
+    out.push_back({rank, &call, sizeof(call)});
+    in.push_back({rank, &others[member], sizeof(call)});
+  });
+  std::string error = engine.exchange(out, in);
+  if (!error.empty()) {
+    broken = error;
+    fail(call.str() + ": " + error);
+  }
+  othersKnow = true;
+  std::vector<std::string> texts(others.size());
+  std::vector<Incoming> incoming;
+  for (size_t member = 0; member < others.size(); ++member)
+    if (others[member].operation == CollectiveCall::failure) {
+      texts[member].resize(others[member].count);
+      incoming.push_back(
+          {group.getRank(member), texts[member].data(), texts[member].size()});
+    }
+  if (!incoming.empty())
+    broken = engine.exchange({}, incoming);
+  for (size_t member = 0; member < others.size(); ++member)
+    if (others[member].operation == CollectiveCall::failure)
+      fail("rank " + std::to_string(group.getRank(member)) + ": " +
+           texts[member]);
+  for (size_t member = 0; member < others.size(); ++member)
+    if (!(others[member] == call))
+      failToAgree(call, group.getRank(member), others[member]);
+  othersKnow = false;
+}
+
 /// Sends and receives; in the first exchange of a call, all compare what they
 /// are at.
 void Collectives::exchange(const CollectiveCall &call, const Group &group,
                            std::vector<Outgoing> out, std::vector<Incoming> in,
                            bool isFirst) {
+  if (!broken.empty())
+    fail(call.str() + ": an earlier exchange failed: " + broken);
   std::vector<CollectiveCall> others;
-  if (isFirst) {
+  if (isFirst && isHosted) {
+    compareFirst(call, group);
+  } else if (isFirst) {
     others.resize(group.axis.size, call);
     std::vector<Outgoing> firstOut;
     std::vector<Incoming> firstIn;
@@ -96,8 +143,51 @@ void Collectives::exchange(const CollectiveCall &call, const Group &group,
   for (size_t member = 0; member < others.size(); ++member)
     if (!(others[member] == call))
       failToAgree(call, group.getRank(member), others[member]);
-  if (!error.empty())
+  if (!error.empty()) {
+    broken = error;
     fail(call.str() + ": " + error);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Steps of a host program
+//===----------------------------------------------------------------------===//
+
+void Collectives::beginStep(bool comparesFirst) {
+  othersKnow = false;
+  if (comparesFirst)
+    compareFirst({CollectiveCall::begin}, getGroup({1, engine.size()}));
+}
+
+void Collectives::finishStep() {
+  compareFirst({CollectiveCall::finish}, getGroup({1, engine.size()}));
+}
+
+bool Collectives::reportFailure(const std::string &message) {
+  if (othersKnow)
+    return true;
+  if (!broken.empty())
+    return false;
+  Group group = getGroup({1, engine.size()});
+  CollectiveCall call{CollectiveCall::failure};
+  call.count = message.size();
+  std::vector<CollectiveCall> others(group.axis.size, call);
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  group.forOthers([&](int64_t member, int64_t rank) {
+    out.push_back({rank, &call, sizeof(call)});
+    in.push_back({rank, &others[member], sizeof(call)});
+  });
+  broken = engine.exchange(out, in);
+  out.clear();
+  // One that fails as well has a message of its own.
+  group.forOthers([&](int64_t member, int64_t rank) {
+    if (others[member].operation != CollectiveCall::failure)
+      out.push_back({rank, message.data(), message.size()});
+  });
+  if (broken.empty())
+    broken = engine.exchange(out, {});
+  return broken.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,6 +412,20 @@ void Collectives::allGather(Axis axis, int64_t rows, size_t bytes,
 //===----------------------------------------------------------------------===//
 // All ranks
 //===----------------------------------------------------------------------===//
+
+void Collectives::broadcast(char *data, size_t bytes) {
+  Group group = getGroup({1, engine.size()});
+  CollectiveCall call{CollectiveCall::broadcast};
+  call.count = bytes;
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  if (group.rank == 0)
+    group.forOthers(
+        [&](int64_t, int64_t rank) { add(out, rank, data, bytes); });
+  else
+    add(in, 0, data, bytes);
+  exchange(call, group, std::move(out), std::move(in), /*isFirst=*/true);
+}
 
 /// Each rank hears from twice as many others in each round.
 void Collectives::barrier() {

@@ -16,13 +16,23 @@ struct Axis {
 /// A collective, as the ranks of a group compare it before they exchange
 /// anything else.
 struct CollectiveCall {
-  enum Operation : int64_t { reduce, gather, barrier, compare };
+  enum Operation : int64_t {
+    reduce,
+    gather,
+    barrier,
+    compare,
+    broadcast,
+    /// Of a host program: a step begins or has ended; this rank has failed.
+    begin,
+    finish,
+    failure
+  };
   Operation operation;
   /// Of a reduction: kind, type and parts of a rank. Of a gather: bytes of a
   /// row.
   int64_t kind = 0, type = 0, parts = 0;
   int64_t stride = 1, size = 1;
-  /// Elements, or rows.
+  /// Elements, or rows; bytes of the text of a failure.
   int64_t count = 0;
 
   std::string str() const;
@@ -53,10 +63,25 @@ public:
   /// in the order of their coordinates.
   void allGather(Axis axis, int64_t rows, size_t bytes, const char *from,
                  char *into);
+  /// Copies the memory of the first rank to all others.
+  void broadcast(char *data, size_t bytes);
   /// Returns when all ranks have called it.
   void barrier();
   /// The texts of all ranks, by rank: what they can compare before a run.
   std::vector<std::string> gatherTexts(const std::string &text);
+
+  /// A host program goes on after a step that fails: its ranks compare what
+  /// they are at before they send anything else, so that one that has failed
+  /// can say so in its place, and nothing is left on its way.
+  void setHosted() { isHosted = true; }
+  void beginStep(bool comparesFirst);
+  /// Fails if another rank did.
+  void finishStep();
+  /// Leaves the step that all ranks are in, or are about to begin: they fail
+  /// with `message`, unless they know already. Returns false if that cannot be
+  /// said to all of them, since some wait for others.
+  bool reportFailure(const std::string &message);
+  bool doOthersKnow() const { return othersKnow; }
 
 private:
   struct Group;
@@ -65,6 +90,7 @@ private:
   void exchange(const CollectiveCall &call, const Group &group,
                 std::vector<Outgoing> out, std::vector<Incoming> in,
                 bool isFirst);
+  void compareFirst(const CollectiveCall &call, const Group &group);
   void reduceSmall(const CollectiveCall &call, const Group &group,
                    const std::vector<const char *> &parts, char *into);
   void reduceInPieces(const CollectiveCall &call, const Group &group,
@@ -77,6 +103,12 @@ private:
   Ranks &engine;
   size_t workspaceBytes;
   char *workspace = nullptr;
+  bool isHosted = false;
+  /// True if all ranks that this one may wait for have the same failure.
+  bool othersKnow = false;
+  /// Why messages may be on their way that no rank waits for; empty if
+  /// all were received.
+  std::string broken;
 };
 
 /// Those of the process.

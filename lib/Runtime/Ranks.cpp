@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 using namespace remat;
@@ -54,20 +55,36 @@ static StartRanks registered = nullptr;
 
 static void abortRanks() { ranks().abort(); }
 
-Ranks &remat::ranks() {
-  static Ranks *instance = [] {
-    std::string error;
-    Ranks *engine = registered ? registered(error) : nullptr;
-    if (!error.empty())
-      failOnAllRanks(error);
-    if (!engine)
-      return static_cast<Ranks *>(new OneRank);
+static Ranks *started = nullptr;
+
+std::string remat::startRanks() {
+  if (started)
+    return "";
+  std::string error;
+  Ranks *engine = registered ? registered(error) : nullptr;
+  if (!error.empty())
+    return error;
+  if (engine) {
     rankInMessages = engine->rank();
     endOtherRanks = abortRanks;
-    return engine;
-  }();
-  return *instance;
+  }
+  started = engine ? engine : new OneRank;
+  return "";
 }
+
+Ranks &remat::ranks() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::string error = startRanks();
+    if (!error.empty())
+      failOnAllRanks(error);
+  });
+  return *started;
+}
+
+int64_t remat::countStarted() { return readLauncher(&Launcher::size, 1); }
+
+bool remat::hasEngine() { return registered != nullptr; }
 
 REMAT_EXPORT void remat_rt_register_ranks(StartRanks start, int64_t threads) {
   registered = start;

@@ -24,7 +24,8 @@ DLPACK_NAMES = {"i1": {"bool8", "bool1"}, "i8": {"int8", "uint8"}, "i16": {"int1
 @dataclasses.dataclass(frozen=True)
 class Argument:
     """An argument of the compiled step: `role` is parameter, optimizer, state, random, data, result or arena; `type` is
-    as in MLIR; `stored` says what codes stand for."""
+    as in MLIR; `stored` says what codes stand for. `shards` has, for each dimension, how many ranks share it, and the number
+    of a rank minus that of the one with the part before."""
 
     role: str
     name: str
@@ -32,11 +33,17 @@ class Argument:
     shape: tuple[int, ...]
     nbytes: int
     stored: Blocks | None = None
+    shards: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def whole_shape(self) -> tuple[int, ...]:
+        """The shape of what all ranks have together."""
+        return tuple(size * ranks for size, (ranks, _) in zip(self.shape, self.shards or ((1, 1),) * len(self.shape)))
 
     @classmethod
     def of_record(cls, record: tuple[Any, ...]) -> "Argument":
-        role, name, kind, shape, nbytes, stored = record
-        return cls(role, name, kind, shape, nbytes, stored and Blocks(*stored))
+        role, name, kind, shape, nbytes, stored, shards = record
+        return cls(role, name, kind, shape, nbytes, stored and Blocks(*stored), shards)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -55,6 +55,10 @@ class StepError(Exception):
     otherwise, parameters and states are as before the call."""
 
 
+class RankError(Exception):
+    """Another rank has failed, runs another program, or cannot be reached (`remat.Mesh`)."""
+
+
 def gather(records: Iterable[tuple[Any, ...]]) -> list[Diagnostic]:
     """The compiled module's tuples, with notes at what they belong to."""
     diagnostics: list[Diagnostic] = []

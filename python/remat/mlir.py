@@ -9,16 +9,17 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from remat import _native, automatic, policy_text
+from remat import _native, automatic, json_options, policy_text
 from remat.advice import Variants
 from remat.arrays import Argument
 from remat.cache import folder
 from remat.cuda_libraries import name_libraries
 from remat.errors import CompileError, Diagnostic, gather
 from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
+from remat.mesh import Mesh, Shard, fingerprint
 from remat.optimizers import Optimizer, bind_rates, number
 from remat.policies import Annotation, Operation, Policy, parse_operations
 from remat.processes import compiling
@@ -73,6 +74,21 @@ class Request:
         return make_request(**(self.arguments | {"budget": self.limit, "budget_of": "step"}))
 
     @property
+    def mesh(self) -> Mesh | None:
+        mesh: Mesh | None = self.arguments.get("mesh")
+        return mesh
+
+    def describe(self) -> dict[str, str]:
+        """Returns texts that all ranks must have alike, by names for messages."""
+        given, optimizer = self.arguments, self.arguments["optimizer"]
+        evaluation = given["evaluation"]
+        single = ("seed", "eager", "clip_global_norm", "clip_eps", "grad_norm", "accumulate", "function", "eval_function")
+        return {"model": fingerprint(given["text"]), "evaluation": fingerprint(evaluation.text) if evaluation else "none",
+                "optimizer": str(bind_rates(optimizer)[0] if isinstance(optimizer, Optimizer) else optimizer),
+                **{name: str(given[name]) for name in single}, "policy": "auto" if self.limit is not None else "given",
+                "pipeline": self.options.pipeline}
+
+    @property
     def variants(self) -> Variants:
         """The request with other arguments, for `Memory.advise`."""
         return Variants(self.arguments, lambda **changes: measure(make_request(**(self.arguments | changes))).step)
@@ -91,7 +107,8 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
              accumulate: int | None, seed: int | None, function: str | None, eval_function: str | None, threads: int | None,
              options: str, file_name: str,
              optimization_level: int, cache: bool, check_nans: bool, target: str, budget: str | int | float | None, budget_of: str,
-             slowdown: float | None, evaluation: Evaluation | None = None) -> Request:
+             slowdown: float | None, mesh: Mesh | None, shard: Mapping[str, Shard] | None,
+             evaluation: Evaluation | None = None) -> Request:
     """Returns the request. Attributes of a train step are left out where no argument asks for one, since the module may have
     its own."""
     if not isinstance(text, (str, bytes)):
@@ -138,6 +155,14 @@ def _request(text: str | bytes, optimizer: Optimizer | str | None, policy: Polic
         if isinstance(slowdown, bool) or not isinstance(slowdown, (int, float)):
             raise TypeError(f"the slowdown must be a number such as 0.1, but got {type(slowdown).__name__}")
         train_options.append(f"slowdown={slowdown:.9f}")
+    if mesh is not None:
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"the mesh must be a remat.Mesh, but got {type(mesh).__name__}")
+        train_options.append(f"mesh={{{mesh.option}}}")
+        if shard:
+            train_options.append(f"shards={{{json_options.quote(mesh.pairs(shard))}}}")
+    elif shard:
+        raise TypeError("shard says what the ranks of a mesh share; give mesh= as well, such as remat.Mesh(data=2)")
     if options:
         train_options.append(options)
     return Request(_native.Options(
@@ -196,7 +221,7 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
                accumulate: int | None = None, seed: int | None = None, function: str | None = None, eval_function: str | None = None, threads: int | None = None, options: str = "",
                file_name: str = "model.mlir", optimization_level: int = 3, cache: bool = True, check_nans: bool = False,
                target: str = "cpu", budget: str | int | float | None = None, budget_of: str = "step",
-               slowdown: float | None = None) -> Step:
+               slowdown: float | None = None, mesh: Mesh | None = None, shard: Mapping[str, Shard] | None = None) -> Step:
     """Compiles a training step of a model, allocates its memory, and sets parameters and states to what they start from:
     the same bits as in the program that `remat-opt --remat-train` makes of the same module.
 
@@ -235,6 +260,11 @@ def train_step(text: str | bytes, *, optimizer: Optimizer | str | None = None,
       "arena", what it computes.
     - `slowdown`: how much more time may be spent for the fewest bytes, instead of a budget: 0.1 is 10 % by the model of costs.
 
+    - `mesh`: the processes that train together (`remat.Mesh(data=2)`). The model is written for the whole batch, of which each has a
+      part: `step.data` has its shapes. Data are split along the axis `data` in their first dimension.
+    - `shard`: what is split otherwise, by the names of arguments, in which `*` stands for any characters: an axis or None for each
+      dimension, `{"tokens": (None, "data"), "positions": (), "*.up.weight": (None, "model")}`.
+
     Raises `remat.CompileError` with the places in the text if the model cannot be compiled.
     """
     return Step(*compile_request(make_request(**locals())))
@@ -244,11 +274,22 @@ def compile_request(request: Request, states_of: Any = None) \
         -> tuple[Any, list[Diagnostic], "Compilation", str, list[Callable[[int], float]], Variants]:
     """Compiles, and returns the arguments of `Step`: the compiled module, warnings, how it was compiled, the pipeline, learning
     rates, and what variants are compiled by. With `states_of`, it has the parameters and states of that compiled module."""
+    if mesh := request.mesh:
+        mesh.compare(request.describe())
+        if request.limit is not None:
+            request = dataclasses.replace(request, limit=min(map(int, mesh.exchange(str(request.limit)))))
+        with mesh.together():
+            return _compile(request, states_of)
+    return _compile(request, states_of)
+
+
+def _compile(request: Request, states_of: Any) \
+        -> tuple[Any, list[Diagnostic], "Compilation", str, list[Callable[[int], float]], Variants]:
     options = request.options
     native, records, seconds = _watch(_native.compile, options, states_of)
     if request.limit is not None and _takes_more(request.limit, native and native.memory_report, records):
         del native
-        return compile_request(request.again(), states_of)
+        return _compile(request.again(), states_of)
     diagnostics = _finish(native, records)
     logger.info("%s was %s in %.1f s", options.file_name, "read from the cache" if native.is_cached else "compiled", seconds)
     warnings = [d for d in diagnostics if d.severity == "warning"]

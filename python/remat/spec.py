@@ -1,30 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From an export to a step: what it says of its arguments and results, as an option of `remat-import`."""
 import dataclasses
-import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from remat import mlir
+from remat.json_options import quote
 from remat.arrays import Argument
 from remat.memory import Memory
 from remat.step import Shapes, Step
 
 AnyStep = TypeVar("AnyStep", bound=Step)
-
-
-def quote(value: Any) -> str:
-    """JSON as an option of a pass, whose parser looks for braces, quotes and spaces within strings, too."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{quote(key)}:{quote(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(quote, value)) + "]"
-    if isinstance(value, str):
-        units = value.encode("utf-16-be", "surrogatepass")
-        codes = [int.from_bytes(units[i:i + 2], "big") for i in range(0, len(units), 2)]
-        return '"' + "".join(chr(c) if c < 128 and (chr(c).isalnum() or chr(c) in "._") else f"\\u{c:04x}"
-                             for c in codes) + '"'
-    return json.dumps(value)
 
 
 def importing(exported: Any) -> str:
@@ -77,7 +63,7 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
             parts = 2 * (arguments.get("accumulate") or 1)
             if len({a.shape[:1] for a in data}) != 1 or not data[0].shape or data[0].shape[0] % parts:
                 raise ValueError(f"there is no half of the data: {', '.join(f'{a.name}: {a}' for a in data)}")
-            again = export_again(tuple((a.shape[0] // parts, *a.shape[1:]) for a in data))
+            again = export_again(tuple((a.whole_shape[0] // parts, *a.whole_shape[1:]) for a in data))
             return mlir.measure(request(again.text, importing(again), **changes)).step
 
         variants = dataclasses.replace(variants, halve=halve)
@@ -85,4 +71,6 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
                      recompile_evaluation if evaluate_again else None)
     step.take_signs(exported, evaluated)
     step.load_state_dict({a.name: a.own for a in exported.arguments if a.role != "data"} | (starts or {}), strict=False)
+    # A model that was initialized on each rank may start from other values on each.
+    step.share_state()
     return step

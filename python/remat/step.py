@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import json
 import logging
 import math
 import os
@@ -14,9 +15,10 @@ import numpy as np
 from remat import stored
 from remat.advice import Variants
 from remat.arrays import CPU_DEVICE, CUDA_DEVICE, Argument, Device, DeviceArray, Location, locate, to_numpy
-from remat.errors import Diagnostic, StepError
+from remat.errors import Diagnostic, RankError, StepError
 from remat.files import replace, write_safetensors
 from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
+from remat.mesh import as_told, take, tell_others
 
 if TYPE_CHECKING:
     from remat.mlir import Compilation
@@ -79,6 +81,7 @@ class Step:
         self._rates = tuple(rates)
         self._variants = variants
         self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
+        self._mesh = compilation.request.mesh
         self._has_averages = False  # in the place of the parameters
         self._others: dict[Shapes, Step] = {}
         self._other_evaluations: dict[Shapes, Step] = {}
@@ -113,7 +116,14 @@ class Step:
 
     def __call__(self, *batch: Any) -> Any:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
-        these, by their names. After an exception, parameters and states are as before, unless it says otherwise."""
+        these, by their names. After an exception, parameters and states are as before, unless it says otherwise. On a mesh, the
+        batch is this rank's part of one, and what one rank raises, the others raise as a `remat.StepError`."""
+        if self._mesh is None:
+            return self._train(batch)
+        with self._telling_others():
+            return self._train(batch)
+
+    def _train(self, batch: Sequence[Any]) -> Any:
         if self._has_averages:
             raise StepError("the parameters are their averages here; train outside of `with step.averaged()`")
         if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
@@ -133,10 +143,36 @@ class Step:
         was_damaged = self._native.is_damaged
         problem = self._native.run([location for location, _ in located])
         if problem is not None:
-            raise StepError(problem + ("; parameters or states have changed: load a state that was saved before"
-                                       if self._native.is_damaged and not was_damaged else ""))
+            raise as_told(StepError(problem + ("; parameters or states have changed: load a state that was saved before"
+                                       if self._native.is_damaged and not was_damaged else "")))
         self._read_latest_norm = self._read_norm
         return self._results.read()
+
+    @contextlib.contextmanager
+    def _telling_others(self) -> Iterator[None]:
+        """Around what every rank does in a step: where this one cannot begin it, the others must not wait."""
+        try:
+            yield
+        except Exception as error:
+            if self._mesh and self._mesh.size > 1:
+                tell_others(error)
+            raise
+
+    def rows(self, *batch: Any) -> tuple[Any, ...]:
+        """Returns this rank's part of each array of a whole batch, as `shard=` and the mesh say; arrays that ranks have as a whole stay as
+        they are."""
+        if self._mesh is None:
+            raise TypeError("the step was compiled without a mesh; give its train_step mesh=remat.Mesh(data=2)")
+        if len(batch) != len(self._inputs):
+            raise TypeError(f"a batch has {len(self._inputs)} arrays, but got {len(batch)}")
+        return tuple(self._take(argument, value, name) for (argument, name), value in zip(self._inputs, batch))
+
+    def _take(self, argument: Argument, value: Any, name: str) -> Any:
+        assert self._mesh
+        for dim, (ranks, stride) in enumerate(argument.shards):
+            if ranks > 1:
+                value = take(value, dim, ranks, self._mesh.rank // stride % ranks, name)
+        return value
 
     def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]],
                     others: "dict[Shapes, Step]", recompile: "Recompile") -> "Step | None":
@@ -152,13 +188,19 @@ class Step:
                 locate(dataclasses.replace(argument, shape=shape), value, name, self.device)
             logger.info("compiling the %s for %s", what,
                         ", ".join(f"{a.name}: {list(s)}" for (a, _), s in zip(inputs, shapes)))
-            others[shapes] = recompile(self._native, shapes)
+            # Models are written for the whole batch.
+            wholes = tuple(dataclasses.replace(a, shape=shape).whole_shape for (a, _), shape in zip(inputs, shapes))
+            others[shapes] = recompile(self._native, wholes)
         return others[shapes]
 
     def eval(self, *batch: Any) -> Any:
         """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no
         parameter, no running statistic and no random state changes. Returns what a step does, or, if none of the
         evaluation's results is a loss, only the dictionary. It uses the step's arena."""
+        with self._telling_others():
+            return self._evaluate(batch)
+
+    def _evaluate(self, batch: Sequence[Any]) -> Any:
         if not self._native.evaluation:
             raise TypeError(f"the step was compiled without an evaluation; {self._how_to_eval}")
         if self._recompile_evaluation and (other := self._find_other(
@@ -167,7 +209,7 @@ class Step:
         located = _locate_all("the evaluation", self._eval_inputs, batch, self.device)
         problem = self._native.evaluate([location for location, _ in located])
         if problem is not None:
-            raise StepError(problem)
+            raise as_told(StepError(problem))
         return self._eval_results.read()
 
     @contextlib.contextmanager
@@ -335,7 +377,15 @@ class Step:
         return int(number)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all."""
+        """Writes everything that a run goes on from to a safetensors file, which appears complete or not at all. On a mesh, the first
+        rank writes it, the same bytes as one rank alone, and the others wait; it can be loaded on any number of ranks."""
+        if self._mesh is None:
+            return self._save(path)
+        with self._mesh.together():
+            if self._mesh.rank == 0:
+                self._save(path)
+
+    def _save(self, path: str | os.PathLike[str]) -> None:
         metadata = {"format": FORMAT, "step": str(self.number), "seed": str(self._native.seed),
                     "optimizer": self._native.optimizer}
         if codes := stored.describe(self._saved_arguments()):
@@ -344,7 +394,28 @@ class Step:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file of `save`, by a step of the same model and optimizer: the same bits as if the run had not
-        been interrupted."""
+        been interrupted. On a mesh, the first rank reads it, and sends what it reads to the others."""
+        if self._mesh is None:
+            return self._load(path)
+        with self._mesh.together():
+            if self._mesh.rank == 0:
+                self._load(path)
+        self.share_state()
+
+    def share_state(self) -> None:
+        """Gives all ranks of the mesh the parameters, states and number of steps that the first one has."""
+        if self._mesh is None or self._mesh.size == 1:
+            return
+        number, is_whole = json.loads(self._mesh.exchange(json.dumps([self.number, not self._native.is_damaged]))[0])
+        for index in self._saved.values():
+            problem = self._native.broadcast(index)
+            if problem is not None:
+                raise RankError(problem)
+        self._native.number = number
+        if is_whole:
+            self._native.set_repaired()
+
+    def _load(self, path: str | os.PathLike[str]) -> None:
         state, metadata = read_safetensors(path)
         if metadata.get("format") != FORMAT:
             raise ValueError(f"{path} is not a file that Step.save wrote; for weights alone, read them and use "

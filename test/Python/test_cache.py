@@ -30,10 +30,10 @@ def folder(tmp_path, monkeypatch):
 def build(text=None, **arguments):
     """The step, and the stages that compiling it went through."""
     stages = []
-    request = mlir.make_request(mlp() if text is None else text, **({"optimizer": SGD} | arguments)).options
-    native, records = mlir._native.compile(request, lambda stage, count: stages.append(count))
+    request = mlir.make_request(mlp() if text is None else text, **({"optimizer": SGD} | arguments))
+    native, records = mlir._native.compile(request.options, lambda stage, count: stages.append(count))
     assert native is not None, records
-    return remat.Step(native, (), None, request.pipeline), stages
+    return remat.Step(native, (), mlir.Compilation(request), request.options.pipeline), stages
 
 
 def steps_are_equal(*steps):

@@ -367,6 +367,79 @@ TEST(CollectivesTest, noticeRanksThatDisagree) {
   EXPECT_NE(failures[0].find("but rank 1 at a barrier"), std::string::npos);
 }
 
+/// The sum of ones over 3 ranks, in a tensor that is large or small.
+float addOnes(Collectives &collectives, int64_t count) {
+  Part part(count, 1), sum(count);
+  collectives.allReduce(ReductionKind::sum, ScalarKind::f32, {1, 3},
+                        {bytesOf(part)}, reinterpret_cast<char *>(sum.data()),
+                        count);
+  return sum[0];
+}
+
+/// Returns the failure of `work`, or "".
+std::string getFailure(const std::function<void()> &work) {
+  try {
+    work();
+    return "";
+  } catch (const std::string &message) {
+    return message;
+  }
+}
+
+TEST(CollectivesTest, leaveAStepOfAHostProgramTogether) {
+  // Rank 2 fails as well, or at the end of the step.
+  for (bool bothFail : {false, true})
+    for (bool atTheEnd : {false, true})
+      for (int64_t count : {3, 100000}) {
+        auto failures =
+            runRanks(3, [&](Collectives &collectives, int64_t rank) {
+              collectives.setHosted();
+              collectives.beginStep(/*comparesFirst=*/true);
+              bool fails = rank == 1 || (bothFail && rank == 2);
+              std::string failure = getFailure([&] {
+                if (atTheEnd)
+                  EXPECT_EQ(addOnes(collectives, count), 3);
+                if (fails)
+                  throw "no rows on " + std::to_string(rank);
+                if (!atTheEnd)
+                  addOnes(collectives, count);
+                collectives.finishStep();
+              });
+              EXPECT_EQ(failure, fails ? "no rows on " + std::to_string(rank)
+                                       : "rank 1: no rows on 1");
+              EXPECT_EQ(collectives.doOthersKnow(), !fails);
+              EXPECT_TRUE(collectives.reportFailure(failure));
+              // Nothing is left on its way.
+              collectives.beginStep(/*comparesFirst=*/false);
+              EXPECT_EQ(addOnes(collectives, count), 3);
+              collectives.finishStep();
+            });
+        EXPECT_EQ(failures, std::vector<std::string>(3));
+      }
+}
+
+TEST(CollectivesTest, compareStepsOfHostProgramsBeforeAnythingIsSent) {
+  auto failures = runRanks(3, [](Collectives &collectives, int64_t rank) {
+    collectives.setHosted();
+    std::string failure =
+        getFailure([&] { addOnes(collectives, rank == 2 ? 5 : 3); });
+    EXPECT_NE(failure.find("all ranks must run one program"),
+              std::string::npos);
+    EXPECT_EQ(addOnes(collectives, 3), 3);
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+TEST(CollectivesTest, sendTheMemoryOfTheFirstRank) {
+  auto failures = runRanks(3, [](Collectives &collectives, int64_t rank) {
+    Part part(1000, float(rank + 1));
+    collectives.broadcast(reinterpret_cast<char *>(part.data()),
+                          part.size() * sizeof(float));
+    EXPECT_EQ(part, Part(1000, 1));
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
 TEST(CollectivesTest, refuseAnAxisThatIsNotOfTheseRanks) {
   auto failures = runRanks(2, [](Collectives &collectives, int64_t) {
     collectives.getCoordinate({1, 4});

@@ -48,6 +48,16 @@ public:
 /// started as one of several, or with an `error`.
 using StartRanks = Ranks *(*)(std::string & error);
 
+/// Starts the ranks of this process unless they are. Returns why that failed,
+/// or nothing.
+std::string startRanks();
+
+/// The number of processes that were started together, by the environment.
+int64_t countStarted();
+
+/// True if an engine was registered.
+bool hasEngine();
+
 /// The ranks of this process: those of the engine that was registered, which is
 /// started at the first call, or one.
 Ranks &ranks();

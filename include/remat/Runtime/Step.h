@@ -8,6 +8,7 @@
 #ifndef REMAT_RUNTIME_STEP_H
 #define REMAT_RUNTIME_STEP_H
 
+#include <cstddef>
 #include <cstdint>
 
 extern "C" {
@@ -24,6 +25,34 @@ typedef void (*RematStepFunction)(int64_t buffers, int64_t step);
 /// parameters or states may have been written by then.
 char *remat_rt_run_step(RematStepFunction function, void *const *buffers,
                         int64_t step, bool *hasWritten);
+
+/// Starts the ranks of this process (Ranks.h), if there are several: loads the
+/// library that connects them, which is beside this one. Returns null, or a
+/// message that the caller frees. One thread calls this and the next four.
+char *remat_rt_start_ranks(int64_t *rank, int64_t *size);
+
+/// `remat_rt_run_step` on all ranks. If one of them fails, so do the others,
+/// with its message. `isOneAxis`: whether all ranks take part in each of the
+/// step's collectives. Where they do not, a failure within a step ends all
+/// processes, since some ranks wait for others that wait themselves.
+char *remat_rt_run_step_on_ranks(RematStepFunction function,
+                                 void *const *buffers, int64_t step,
+                                 bool *hasWritten, bool isOneAxis);
+
+/// Fails the step that the other ranks run, or are about to, by `message`.
+/// Returns null, or, if they cannot be told, a message that the caller frees.
+char *remat_rt_fail_step(const char *message);
+
+/// Calls `receive` with the texts of all ranks, by rank. Returns null, or, if
+/// that failed, a message that the caller frees.
+char *remat_rt_exchange_texts(const char *text, size_t bytes,
+                              void (*receive)(const char *text, size_t bytes,
+                                              void *userData),
+                              void *userData);
+
+/// Copies the memory of the first rank to that of the others. Returns null, or,
+/// if that failed, a message that the caller frees.
+char *remat_rt_broadcast(void *data, size_t bytes);
 
 /// Runs `count` iterations of a loop, those from `begin` to `end` by each call
 /// of `body`, on the threads that steps run on.

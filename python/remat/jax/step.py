@@ -106,13 +106,15 @@ class JaxStep(Step):
 
     def __call__(self, *batch: Any) -> Any:
         """Runs one step and returns the loss, or, if the function returns `(loss, auxiliary)`, both."""
-        return self._trees.unflatten(super().__call__(*self._trees.flatten(batch)))
+        with self._telling_others():
+            return self._trees.unflatten(super().__call__(*self._trees.flatten(batch)))
 
     def eval(self, *batch: Any) -> Any:
         """Computes `eval_fn` with the step's present parameters, which it does not change, and returns what it does."""
         if self._eval_trees is None:
             return super().eval()
-        return self._eval_trees.unflatten(super().eval(*self._eval_trees.flatten(batch)))
+        with self._telling_others():
+            return self._eval_trees.unflatten(super().eval(*self._eval_trees.flatten(batch)))
 
     @property
     def params(self) -> Any:

@@ -37,12 +37,14 @@ class TorchStep(Step):
     def __call__(self, *batch: Any, **named: Any) -> Any:
         """Runs one step on tensors (or other arrays) as the example had them, and returns the loss, or, if the model
         returns more, the loss and a dictionary of the rest."""
-        return super().__call__(*_in_order(self._keys, batch, named))
+        with self._telling_others():
+            return super().__call__(*_in_order(self._keys, batch, named))
 
     def eval(self, *batch: Any, **named: Any) -> Any:
         """Evaluates the model as `model.eval()` has it, with the step's present parameters and statistics, and changes
         nothing. Takes and returns what a step does."""
-        return super().eval(*_in_order(self._keys, batch, named))
+        with self._telling_others():
+            return super().eval(*_in_order(self._keys, batch, named))
 
     def state_dict(self) -> dict[str, Any]:
         views = super().state_dict()
