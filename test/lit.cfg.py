@@ -66,6 +66,17 @@ if glob.glob(os.path.join(config.remat_build, "python", "remat", "_native*.so"))
 if glob.glob(os.path.join(config.remat_build, "lib", "remat_core-*.bc")):
     config.available_features.add("remat-core")
 
+# Steps for other processors can be linked and run: Debian's gcc-aarch64-linux-gnu and so on, with qemu-user.
+for kind, compiler in (("aarch64", "aarch64-linux-gnu-gcc"), ("arm", "arm-linux-gnueabihf-gcc"), ("riscv64", "riscv64-linux-gnu-gcc")):
+    emulators = [name for name in (f"qemu-{kind}", f"qemu-{kind}-static") if shutil.which(name)]
+    if shutil.which(compiler) and emulators:
+        config.available_features.add(f"{kind}-programs")
+        config.substitutions.append((f"%run_{kind}", emulators[0]))
+
+# Products of this processor round once.
+if os.system("grep -qw fma /proc/cpuinfo 2> /dev/null") == 0:
+    config.available_features.add("fma")
+
 # Folders can be made the root of a process.
 if os.system("unshare --map-root-user --mount sh -c 'mount --rbind /proc /proc' > /dev/null 2>&1") == 0:
     config.available_features.add("unshare")

@@ -242,7 +242,7 @@ public:
 
 private:
   LogicalResult compileObject(const ShipTarget &target);
-  LogicalResult writeObject(StringRef object);
+  LogicalResult writeObject(StringRef object, const ShipTarget &target);
   LogicalResult writeValues(const ShipLayout &layout);
   LogicalResult writeTest(const ShipLayout &layout);
 
@@ -299,16 +299,19 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
     return failure();
   auto description = ::remat::TrainDescription::parse(described.text);
   ShipLayout layout(description, name, std::move(*rates),
-                    ShipTarget::getWorkspace(model.getModule()));
+                    ShipTarget::getWorkspace(model.getModule()),
+                    target.getPointerBytes());
   layout.hasSchedules = options.learningRates.length == 0;
   auto object = target.compile(model.getModule(), layout,
                                options.optimizationLevel, model.getProgress());
   if (failed(object) || failed(reference.compile(callback, userData)) ||
-      failed(folder.create()) || failed(writeObject((*object)->getBuffer())) ||
+      failed(folder.create()) ||
+      failed(writeObject((*object)->getBuffer(), target)) ||
       failed(folder.write(name + ".h",
                           {printHeader(layout, unwrap(options.fileName),
                                        target.describe())})) ||
-      failed(folder.write("Makefile", {printMakefile(layout, library)})) ||
+      failed(folder.write("Makefile", {printMakefile(layout, library,
+                                                     target.getCompiler())})) ||
       failed(
           folder.write("CMakeLists.txt", {printCMakeLists(layout, library)})) ||
       failed(folder.write("LICENSE.txt", {kLicense})))
@@ -317,7 +320,8 @@ LogicalResult Exporter::compileObject(const ShipTarget &target) {
                  succeeded(writeTest(layout)));
 }
 
-LogicalResult Exporter::writeObject(StringRef object) {
+LogicalResult Exporter::writeObject(StringRef object,
+                                    const ShipTarget &target) {
   std::string objectFile = name + ".o";
   library = request.kind == RematExportObject    ? objectFile
             : request.kind == RematExportArchive ? name + ".a"
@@ -336,15 +340,20 @@ LogicalResult Exporter::writeObject(StringRef object) {
   }
   if (request.kind != RematExportShared)
     return success();
-  auto compiler = llvm::sys::findProgramByName("cc");
-  std::string problem = "there is no program 'cc'";
+  StringRef program = target.getCompiler();
+  auto compiler = llvm::sys::findProgramByName(program);
+  std::string problem = ("there is no program '" + program +
+                         "'; an object or an archive needs none")
+                            .str();
   std::string from = folder.getPath(objectFile);
   if (!compiler ||
       llvm::sys::ExecuteAndWait(
-          *compiler, {"cc", "-shared", "-Wl,-z,defs", "-o", path, from, "-lm"},
+          *compiler,
+          {program, "-shared", "-Wl,-z,defs", "-o", path, from, "-lm"},
           std::nullopt, {}, 0, 0, &problem) != 0)
-    return model.emitError() << "'" << path << "' cannot be linked: "
-                             << (problem.empty() ? "cc failed" : problem);
+    return model.emitError()
+           << "'" << path << "' cannot be linked: "
+           << (problem.empty() ? (program + " failed").str() : problem);
   llvm::sys::fs::remove(from);
   return success();
 }

@@ -116,12 +116,13 @@ int main(void) {
 }
 
 std::string mlir::remat::printMakefile(const ShipLayout &layout,
-                                       StringRef library) {
+                                       StringRef library, StringRef compiler) {
   bool isShared = library.ends_with(".so");
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "# Builds the example: make && ./example\n"
-        "CFLAGS = -std=c11 -O2 -Wall -Wextra\n\n"
+        "CC = "
+     << compiler << "\nCFLAGS = -std=c11 -O2 -Wall -Wextra\n\n"
      << "example: example.c @.h " << library << "\n\t$(CC) $(CFLAGS) -o "
      << "example example.c "
      << (isShared ? "-L. -l@ -Wl,-rpath,'$$ORIGIN'" : library) << " -lm\n";

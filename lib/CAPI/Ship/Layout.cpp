@@ -16,7 +16,6 @@ using ::remat::kShipAlignment;
 using ::remat::Role;
 using ::remat::ShipArgument;
 using ::remat::ShipPlace;
-using ::remat::ShipState;
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -63,10 +62,11 @@ static std::string toIdentifier(StringRef name) {
 
 ShipLayout::ShipLayout(const ::remat::TrainDescription &description,
                        std::string name, std::vector<std::string> rates,
-                       ShipWorkspace workspace)
+                       ShipWorkspace workspace, int64_t pointerBytes)
     : description(description), name(std::move(name)),
       macro(StringRef(this->name).upper()), rates(std::move(rates)),
-      hasEvaluation(!description.evalOutputs.empty()), workspace(workspace) {
+      hasEvaluation(!description.evalOutputs.empty()), workspace(workspace),
+      pointerBytes(pointerBytes) {
   arguments.resize(description.arguments.size());
   addState();
   addStructs();
@@ -88,7 +88,8 @@ ShipField ShipLayout::makeField(std::vector<ShipField> &fields, size_t argument,
 /// Parameters, the optimizer's states, the model's, and random states, after
 /// the struct and the learning rates.
 void ShipLayout::addState() {
-  stateBytes = llvm::alignTo(sizeof(ShipState) + rates.size() * sizeof(double),
+  stateBytes = llvm::alignTo(::remat::getShipStateBytes(pointerBytes) +
+                                 rates.size() * sizeof(double),
                              kShipAlignment);
   for (Role role : {Role::parameter, Role::optimizer, Role::state, Role::random,
                     Role::evalRandom})
@@ -115,14 +116,13 @@ void ShipLayout::addState() {
 
 /// Data are pointers; results are pointers, or values if they are scalars.
 void ShipLayout::addStructs() {
-  constexpr int64_t kPointer = 8;
   for (auto [number, argument] : llvm::enumerate(description.arguments)) {
     bool isEval = argument.role == Role::evalData;
     if (argument.role != Role::data && !isEval)
       continue;
     std::vector<ShipField> &fields = isEval ? evalBatch : batch;
     ShipField field = makeField(fields, number, argument.name);
-    field.at = kPointer * fields.size();
+    field.at = pointerBytes * fields.size();
     field.isPointer = true;
     fields.push_back(field);
     arguments[number] = {isEval ? ShipPlace::evalBatch : ShipPlace::batch,
@@ -141,7 +141,7 @@ void ShipLayout::addStructs() {
       ShipField field = makeField(fields, number, name);
       field.isPointer = !type.shape.empty();
       int64_t width = byteWidth(type.dtype);
-      int64_t bytes = field.isPointer ? kPointer : width;
+      int64_t bytes = field.isPointer ? pointerBytes : width;
       field.at = llvm::alignTo(end, bytes);
       end = field.at + bytes;
       fields.push_back(field);
@@ -182,7 +182,7 @@ void ShipLayout::addArena() {
   }
   addressesAt = end;
   workspaceAt =
-      llvm::alignTo(end + arguments.size() * sizeof(void *), kShipAlignment);
+      llvm::alignTo(end + arguments.size() * pointerBytes, kShipAlignment);
   arenaBytes = workspaceAt + workspace.panels + workspace.left + workspace.sums;
   threadBytes = kShipAlignment + arenaBytes - workspaceAt;
 }

@@ -39,8 +39,10 @@ struct ShipWorkspace {
 };
 
 struct ShipLayout {
+  /// `pointerBytes`: of the processor that it is for.
   ShipLayout(const ::remat::TrainDescription &description, std::string name,
-             std::vector<std::string> rates, ShipWorkspace workspace);
+             std::vector<std::string> rates, ShipWorkspace workspace,
+             int64_t pointerBytes);
 
   const ::remat::TrainArgument &get(const ShipField &field) const {
     return description.arguments[field.argument];
@@ -75,6 +77,7 @@ private:
 
   std::vector<::remat::ShipArgument> arguments;
   ShipWorkspace workspace;
+  int64_t pointerBytes;
   int64_t addressesAt = 0, workspaceAt = 0;
 };
 

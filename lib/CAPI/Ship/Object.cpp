@@ -23,6 +23,8 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -60,22 +62,36 @@ static void initializeTargets() {
 /// library.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readCore(const llvm::Triple &triple) {
-  StringRef kind = llvm::Triple::getArchTypeName(triple.getArch());
+  if (!triple.isOSLinux())
+    return createStringError("steps are exported for Linux, not for '" +
+                             triple.str() + "'");
+  // Both instruction sets of ARM have one core.
+  StringRef kind = llvm::Triple::getArchTypeName(
+      triple.isThumb() ? llvm::Triple::arm : triple.getArch());
   Dl_info info;
   SmallString<128> path;
   if (dladdr(reinterpret_cast<void *>(&rematExport), &info))
     path = llvm::sys::path::parent_path(info.dli_fname);
   llvm::sys::path::append(path, "remat_core-" + kind + ".bc");
   auto file = llvm::MemoryBuffer::getFile(path);
-  if (!triple.isOSLinux() || !triple.isArch64Bit() || !triple.isLittleEndian())
-    return createStringError("steps are exported for 64-bit Linux, not for '" +
-                             triple.str() + "'");
   if (!file)
-    return createStringError(
-        "there is no core of the runtime for " + kind + " (" + path + ": " +
-        file.getError().message() +
-        "); a build has that of the machine that it was made on");
+    return createStringError("there is no core of the runtime for " + kind +
+                             " (" + path + ": " + file.getError().message() +
+                             "); docs/ship.md lists those that a build has");
   return std::move(*file);
+}
+
+/// Returns the features of processors that Linux distributions are made for,
+/// where these are more than LLVM's defaults.
+static StringRef getLeastFeatures(const llvm::Triple &triple) {
+  if (triple.isRISCV64())
+    return "+m,+a,+f,+d,+c";
+  bool hasRegisters = triple.getEnvironment() == llvm::Triple::GNUEABIHF ||
+                      triple.getEnvironment() == llvm::Triple::MuslEABIHF;
+  if (triple.isARM() && hasRegisters &&
+      triple.getSubArch() == llvm::Triple::NoSubArch)
+    return "+v7,+db,+aclass,+vfp3d16";
+  return "";
 }
 
 /// Fails if LLVM would only print a warning about these and go on.
@@ -131,7 +147,15 @@ Expected<ShipTarget> ShipTarget::find(StringRef triple, StringRef processor,
   if (!processor.empty()) {
     builder->setCPU(processor.str());
     builder->getFeatures() = llvm::SubtargetFeatures();
+  } else if (!triple.empty()) {
+    llvm::SubtargetFeatures least(getLeastFeatures(found));
+    builder->addFeatures(least.getFeatures());
   }
+  if (!triple.empty() &&
+      found.getArch() != llvm::Triple(LLVM_HOST_TRIPLE).getArch())
+    result.compiler = (triple + "-gcc").str();
+  if (found.isRISCV64())
+    builder->getOptions().MCOptions.ABIName = "lp64d";
   if (!features.empty()) {
     llvm::SubtargetFeatures wanted(features);
     builder->addFeatures(wanted.getFeatures());
@@ -142,6 +166,10 @@ Expected<ShipTarget> ShipTarget::find(StringRef triple, StringRef processor,
   if (!machine)
     return machine.takeError();
   result.machine = std::move(*machine);
+  if (found.isRISCV64() &&
+      !result.machine->getMCSubtargetInfo()->checkFeatures("+d"))
+    return createStringError("the processor has no registers for f64 (+d), in "
+                             "which programs of riscv64 Linux pass them");
   return result;
 }
 
@@ -178,9 +206,13 @@ ShipWorkspace ShipTarget::getWorkspace(ModuleOp module) {
 
 /// Returns the kernels of products that the processor can run.
 static ::remat::ShipKernels getKernels(const llvm::TargetMachine &machine) {
-  if (machine.getTargetTriple().getArch() != llvm::Triple::x86_64)
-    return ::remat::ShipKernels::anywhere;
   const llvm::MCSubtargetInfo &processor = *machine.getMCSubtargetInfo();
+  const llvm::Triple &triple = machine.getTargetTriple();
+  if ((triple.isARM() || triple.isThumb()) &&
+      processor.checkFeatures("+vfp4d16sp"))
+    return ::remat::ShipKernels::armFMA;
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return ::remat::ShipKernels::anywhere;
   if (processor.checkFeatures("+avx512f,+avx512vl,+fma"))
     return ::remat::ShipKernels::avx512;
   return processor.checkFeatures("+avx2,+fma") ? ::remat::ShipKernels::avx2
@@ -248,8 +280,10 @@ private:
     for (llvm::Argument &argument : function->args())
       operands.push_back(&argument);
     llvm::CallInst *call = builder.CreateCall(callee, operands);
-    // As a boolean is passed.
+    // As a boolean is passed, and the code is returned.
     call->setAttributes(callee->getAttributes());
+    function->addRetAttrs(llvm::AttrBuilder(
+        code.getContext(), callee->getAttributes().getRetAttrs()));
     builder.CreateRet(call);
   }
 
@@ -280,6 +314,11 @@ static llvm::Error linkCore(llvm::Module &code, llvm::MemoryBufferRef bitcode) {
   auto core = llvm::parseBitcodeFile(bitcode, code.getContext());
   if (!core)
     return core.takeError();
+  if ((*core)->getDataLayout().getPointerSize() !=
+      code.getDataLayout().getPointerSize())
+    return createStringError("the core of the runtime for '" +
+                             code.getTargetTriple().str() +
+                             "' has pointers of another size");
   (*core)->setTargetTriple(code.getTargetTriple());
   (*core)->setDataLayout(code.getDataLayout());
   if (llvm::Linker::linkModules(code, std::move(*core)))
@@ -294,6 +333,31 @@ static llvm::Error linkCore(llvm::Module &code, llvm::MemoryBufferRef bitcode) {
   return llvm::Error::success();
 }
 
+/// Makes lengths of copies as wide as pointers, which code generation takes for
+/// granted. MLIR's are of 64 bits.
+static void narrowLengths(llvm::Module &code) {
+  llvm::Type *type = code.getDataLayout().getIntPtrType(code.getContext());
+  SmallVector<llvm::MemIntrinsic *> wide;
+  for (llvm::Function &function : code)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *copy = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);
+          copy && copy->getLength()->getType() != type)
+        wide.push_back(copy);
+  for (llvm::MemIntrinsic *copy : wide) {
+    llvm::IRBuilder<> builder(copy);
+    SmallVector<llvm::Value *> operands(copy->args());
+    operands[2] = builder.CreateZExtOrTrunc(operands[2], type);
+    SmallVector<llvm::Type *> types{operands[0]->getType()};
+    if (llvm::isa<llvm::MemTransferInst>(copy))
+      types.push_back(operands[1]->getType());
+    types.push_back(type);
+    llvm::CallInst *narrow =
+        builder.CreateIntrinsic(copy->getIntrinsicID(), types, operands);
+    narrow->setAttributes(copy->getAttributes());
+    copy->eraseFromParent();
+  }
+}
+
 /// Defines the constant by which the core chooses kernels.
 static void defineKernels(llvm::Module &code, ::remat::ShipKernels kernels) {
   llvm::GlobalVariable *known = code.getGlobalVariable("remat_core_kernels");
@@ -302,7 +366,8 @@ static void defineKernels(llvm::Module &code, ::remat::ShipKernels kernels) {
   known->setConstant(true);
 }
 
-/// Fails if the object needs what no C library has.
+/// Fails if the object needs what not every C library has. What ARM's run-time
+/// ABI asks for, compilers bring along.
 static llvm::Error checkSymbols(llvm::MemoryBufferRef buffer) {
   auto object = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!object)
@@ -313,7 +378,7 @@ static llvm::Error checkSymbols(llvm::MemoryBufferRef buffer) {
     if (!flags || !name)
       return llvm::joinErrors(flags.takeError(), name.takeError());
     if ((*flags & llvm::object::SymbolRef::SF_Undefined) &&
-        name->starts_with("__"))
+        name->starts_with("__") && !name->starts_with("__aeabi_"))
       return createStringError(
           "for this processor, the step calls '" + *name +
           "', which not every C library has; name a processor or features "
@@ -337,6 +402,7 @@ ShipTarget::compile(ModuleOp module, const ShipLayout &layout,
   ExecutionEngine::setupTargetTripleAndDataLayout(code.get(), machine.get());
   if (llvm::Error error = linkCore(*code, core->getMemBufferRef()))
     return fail(toString(std::move(error)));
+  narrowLengths(*code);
   defineKernels(*code, getKernels(*machine));
   EntryPoints entryPoints(*code, layout);
   entryPoints.add();

@@ -18,8 +18,8 @@ class Progress;
 class ShipTarget {
 public:
   /// Of this machine without a triple; with one, of what all processors of its
-  /// kind can do, unless one is named. Fails where there is no core of the
-  /// runtime for it.
+  /// kind can do that Linux distributions are made for, unless one is named.
+  /// Fails where there is no core of the runtime for it.
   static llvm::Expected<ShipTarget> find(StringRef triple, StringRef processor,
                                          StringRef features);
 
@@ -37,10 +37,15 @@ public:
   /// Such as `x86_64-pc-linux-gnu haswell`.
   std::string describe() const;
 
+  int64_t getPointerBytes() const { return machine->getPointerSize(0); }
+  /// The C compiler that makes programs for it, as distributions call it.
+  StringRef getCompiler() const { return compiler; }
+
 private:
   std::unique_ptr<llvm::TargetMachine> machine;
   /// LLVM bitcode.
   std::unique_ptr<llvm::MemoryBuffer> core;
+  std::string compiler = "cc";
 };
 
 } // namespace remat

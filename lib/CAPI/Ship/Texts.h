@@ -26,8 +26,9 @@ std::string printExample(const ShipLayout &layout, ArrayRef<ShipTensor> test,
 constexpr StringLiteral kTestBatch = "batch.", kTestLosses = "losses",
                         kTestDigest = "digest";
 
-/// Build the example with `library`.
-std::string printMakefile(const ShipLayout &layout, StringRef library);
+/// Build the example with `library`, and with the C compiler `compiler`.
+std::string printMakefile(const ShipLayout &layout, StringRef library,
+                          StringRef compiler);
 std::string printCMakeLists(const ShipLayout &layout, StringRef library);
 
 } // namespace mlir::remat

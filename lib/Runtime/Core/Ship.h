@@ -55,8 +55,14 @@ struct ShipState {
   int64_t threads;
 };
 
+/// Bytes of a `ShipState` where a pointer has `pointerBytes`, 4 or 8.
+constexpr int64_t getShipStateBytes(int64_t pointerBytes) {
+  return 64 + 2 * pointerBytes;
+}
+static_assert(sizeof(ShipState) == getShipStateBytes(sizeof(void *)));
+
 /// The kernels of products that an object has.
-enum class ShipKernels : int64_t { anywhere, avx2, avx512 };
+enum class ShipKernels : int64_t { anywhere, armFMA, avx2, avx512 };
 
 /// Bytes of packed panels that stay in the second-level cache of most
 /// processors.

@@ -12,6 +12,9 @@ using namespace remat;
 
 extern "C" const int64_t remat_core_kernels;
 
+bool remat::hasArmFMA() {
+  return remat_core_kernels == static_cast<int64_t>(ShipKernels::armFMA);
+}
 bool remat::hasAVX2() {
   return remat_core_kernels >= static_cast<int64_t>(ShipKernels::avx2);
 }

@@ -47,13 +47,15 @@ namespace {
 /// A loop that threads share: each takes the next part until there is none.
 struct Loop {
   ShippedStep *step;
-  int64_t count, parts, next;
+  int64_t count;
+  /// Not every processor adds to 64 bits at once.
+  int32_t parts, next;
   SharedBody body;
   void *captures;
 
   void run(Context &context) {
     context.isInSharedLoop = true;
-    for (int64_t part;
+    for (int32_t part;
          (part = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < parts;) {
       int64_t size = count / parts, rest = count % parts;
       int64_t begin = part * size + (part < rest ? part : rest);
@@ -69,10 +71,12 @@ static void share(Context &caller, int64_t count, int64_t parts,
   ShippedStep &step = stepOf(&caller);
   if (count <= 0)
     return;
+  constexpr int64_t kMostParts = 1 << 20;
   parts = count < parts ? count : parts;
+  parts = parts < kMostParts ? parts : kMostParts;
   if (parts <= 1 || step.threads == 1 || caller.isInSharedLoop)
     return body(&caller, captures, 0, count);
-  Loop loop{&step, count, parts, 0, body, captures};
+  Loop loop{&step, count, static_cast<int32_t>(parts), 0, body, captures};
   step.state->parallelFor(
       step.state->pool, parts < step.threads ? parts : step.threads,
       [](void *data, int64_t index) {

@@ -14,6 +14,9 @@ struct JumpBuffer {
   alignas(16) char bytes[512];
 };
 
+static_assert(sizeof(Context) == kShipAlignment,
+              "workspaces follow contexts, see ShipModel::threadBytes");
+
 /// One call of a step or an evaluation, on the stack of the caller.
 struct ShippedStep : Team {
   const ShipModel *model;

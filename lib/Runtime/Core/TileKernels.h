@@ -71,11 +71,14 @@ REMAT_DECLARE_TILES(tilesAnywhere)
 #if defined(__x86_64__)
 REMAT_DECLARE_TILES(tilesAVX2)
 REMAT_DECLARE_TILES(tilesAVX512)
+#elif defined(__arm__) && defined(REMAT_SHIPPED)
+REMAT_DECLARE_TILES(tilesArmFMA)
 #endif
 #undef REMAT_DECLARE_TILES
 
 /// Return true if this processor has what the functions above are for: what it
 /// runs on, or, in an object of a shipped step, what that is for.
+bool hasArmFMA();
 bool hasAVX2();
 bool hasAVX512();
 
@@ -86,6 +89,9 @@ template <typename T> const TileShapes<T> &getTileShapes() {
     return tilesAVX512<T>();
   if (hasAVX2())
     return tilesAVX2<T>();
+#elif defined(__arm__) && defined(REMAT_SHIPPED)
+  if (hasArmFMA())
+    return tilesArmFMA<T>();
 #endif
   return tilesAnywhere<T>();
 }
