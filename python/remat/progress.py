@@ -4,7 +4,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
 logger = logging.getLogger("remat")
@@ -12,7 +12,7 @@ QUIET = 2.0  # Seconds in which nothing is shown.
 INTERVAL = 5.0  # Seconds between messages.
 
 
-def _make_bar(what: str) -> Any:
+def _make_bar(what: str, unit: str = " passes", total: int | None = None) -> Any:
     """Returns a bar on a terminal; None elsewhere, or without tqdm."""
     if not sys.stderr or not sys.stderr.isatty():
         return None
@@ -20,7 +20,31 @@ def _make_bar(what: str) -> Any:
         from tqdm import tqdm
     except ImportError:
         return None
-    return tqdm(desc=f"compiling {what}", unit=" passes", leave=False)
+    return tqdm(desc=what, unit=unit, total=total, leave=False)
+
+
+class Bar:
+    """The items of a loop, with a bar that shows how many are done, on a terminal and with tqdm."""
+
+    def __init__(self, what: str, items: Iterable[Any]):
+        self._items, self._bar = items, _make_bar(what, " steps", len(items) if isinstance(items, Sized) else None)
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._items:
+            yield item
+            if self._bar is not None:
+                self._bar.update()
+
+    def show(self, **values: float) -> None:
+        if self._bar is not None:
+            self._bar.set_postfix({name: f"{value:.4g}" for name, value in values.items()}, refresh=False)
 
 
 class Progress:
@@ -36,7 +60,7 @@ class Progress:
         if now - self.start < QUIET:
             return
         if self.said == self.start:
-            self.bar = _make_bar(self.what)
+            self.bar = _make_bar(f"compiling {self.what}")
         if self.bar is not None:
             self.bar.set_postfix_str(stage, refresh=False)
             self.bar.update(count - self.bar.n)

@@ -19,6 +19,7 @@ from remat.errors import Diagnostic, RankError, StepError
 from remat.files import replace, write_safetensors
 from remat.memory import HELD_BY_EVALUATION, HELD_BY_STEP, Memory, list_held
 from remat.mesh import as_told, take, tell_others
+from remat.progress import Bar
 
 if TYPE_CHECKING:
     from remat.mlir import Compilation
@@ -56,8 +57,9 @@ class _Results(NamedTuple):
 
 
 Shapes = tuple[tuple[int, ...], ...]
-# Makes a step whose data, or whose evaluation's, is of other shapes. It has the states of the compiled module that it gets.
-Recompile = Callable[[Any, Shapes], "Step"]
+# Makes a step whose data, or whose evaluation's, is of other shapes. It has the states of the compiled module that it gets, and,
+# with accumulate=, another number of micro-batches.
+Recompile = Callable[..., "Step"]
 
 
 class Step:
@@ -83,8 +85,8 @@ class Step:
         self._recompile, self._recompile_evaluation = recompile, recompile_evaluation
         self._mesh = compilation.request.mesh
         self._has_averages = False  # in the place of the parameters
-        self._others: dict[Shapes, Step] = {}
-        self._other_evaluations: dict[Shapes, Step] = {}
+        self._others: dict[tuple[int, Shapes], Step] = {}
+        self._other_evaluations: dict[tuple[int, Shapes], Step] = {}
         self.arguments = tuple(Argument.of_record(record) for record in native.arguments())
         self.data = tuple(a for a in self.arguments if a.role == "data")
         self.eval_data = tuple(a for a in self.arguments if a.role == "eval_data")
@@ -118,22 +120,34 @@ class Step:
         """Runs one step on a batch and returns the loss, or, if the model has more results, the loss and a dictionary of
         these, by their names. After an exception, parameters and states are as before, unless it says otherwise. On a mesh, the
         batch is this rank's part of one, and what one rank raises, the others raise as a `remat.StepError`."""
-        if self._mesh is None:
-            return self._train(batch)
-        with self._telling_others():
-            return self._train(batch)
+        return self._run(batch, self.micro_batches)
 
-    def _train(self, batch: Sequence[Any]) -> Any:
+    @property
+    def micro_batches(self) -> int:
+        """The number of micro-batches of a batch: `accumulate=`, or 1."""
+        return int(self._compilation.request.arguments.get("accumulate") or 1)
+
+    def run_micro_batches(self, count: int, *batch: Any) -> Any:
+        """Runs one step on a batch of another number of micro-batches, such as the rest at the end of an epoch. For steps that
+        were made with `dynamic=True`: the step for that is compiled the first time, and shares parameters and states."""
+        return self._run(batch, count)
+
+    def _run(self, batch: Sequence[Any], count: int) -> Any:
+        with self._telling_others():
+            return self._train(batch, count)
+
+    def _train(self, batch: Sequence[Any], count: int) -> Any:
+        if count != self.micro_batches and not self._recompile:
+            raise TypeError(f"the step was compiled for {self.micro_batches} micro-batches, not for {count}; pass dynamic=True")
         if self._has_averages:
             raise StepError("the parameters are their averages here; train outside of `with step.averaged()`")
-        if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile)):
+        if self._recompile and (other := self._find_other("step", batch, self._inputs, self._others, self._recompile, count)):
             results = other(*batch)
             self._read_latest_norm = other._read_norm
             return results
         try:
             located = _locate_all("the step", self._inputs, batch, self.device)
         except ValueError as error:
-            count = self._compilation.request.arguments.get("accumulate") or 1
             if count == 1:
                 raise
             raise ValueError(f"{error}; with accumulate={count}, a batch is {count} micro-batches, and the example that the step was "
@@ -174,13 +188,16 @@ class Step:
                 value = take(value, dim, ranks, self._mesh.rank // stride % ranks, name)
         return value
 
-    def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]],
-                    others: "dict[Shapes, Step]", recompile: "Recompile") -> "Step | None":
-        """The one of `others` for a batch of these shapes, which is compiled the first time; None if that is this step."""
+    def _find_other(self, what: str, batch: Sequence[Any], inputs: list[tuple[Argument, str]], others: "dict[tuple[int, Shapes], Step]",
+                    recompile: "Recompile", count: int | None = None) -> "Step | None":
+        """The one of `others` for a batch of these shapes, of `count` micro-batches, which is compiled the first time; None if that
+        is this step."""
         shapes = tuple(tuple(getattr(value, "shape", ())) for value in batch)
-        if len(shapes) != len(inputs) or all(shape == a.shape for shape, (a, _) in zip(shapes, inputs)):
+        own_count = count in (None, self.micro_batches)
+        if len(shapes) != len(inputs) or (own_count and all(shape == a.shape for shape, (a, _) in zip(shapes, inputs))):
             return None
-        if shapes not in others:
+        key = count or 1, shapes
+        if key not in others:
             # Nothing is compiled for a batch that is wrong otherwise.
             for (argument, name), shape, value in zip(inputs, shapes, batch):
                 if len(shape) != len(argument.shape):
@@ -190,8 +207,25 @@ class Step:
                         ", ".join(f"{a.name}: {list(s)}" for (a, _), s in zip(inputs, shapes)))
             # Models are written for the whole batch.
             wholes = tuple(dataclasses.replace(a, shape=shape).whole_shape for (a, _), shape in zip(inputs, shapes))
-            others[shapes] = recompile(self._native, wholes)
-        return others[shapes]
+            others[key] = recompile(self._native, wholes, **({} if own_count else {"accumulate": count}))
+        return others[key]
+
+    def fit(self, loader: Iterable[Any], *, epochs: int = 1) -> list[float]:
+        """Trains on all batches of `loader`, `epochs` times, and returns the mean loss of each epoch. A batch is what the step
+        takes, or a tuple or list of that. On a terminal, with tqdm installed, a bar shows the loss."""
+        means = []
+        for epoch in range(epochs):
+            losses = []
+            with Bar(f"epoch {epoch + 1}/{epochs}", loader) as bar:
+                for batch in bar:
+                    result = self(*batch) if isinstance(batch, (tuple, list)) else self(batch)
+                    losses.append(float(result[0] if isinstance(result, tuple) else result))
+                    bar.show(loss=losses[-1])
+            if not losses:
+                raise ValueError(f"the loader has no batch in epoch {epoch + 1}; one that is an iterator has batches once")
+            means.append(sum(losses) / len(losses))
+            logger.info("epoch %d of %d: mean loss %.6g of %d steps", epoch + 1, epochs, means[-1], len(losses))
+        return means
 
     def eval(self, *batch: Any) -> Any:
         """Evaluates the model on a batch, of the types and shapes in `step.eval_data`, with the present parameters: no

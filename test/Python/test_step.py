@@ -539,3 +539,19 @@ def test_a_learning_rate_that_is_no_number_changes_nothing(answer, error):
 def test_a_learning_rate_of_a_module_that_has_its_train_step():
     with pytest.raises(remat.CompileError, match="@remat_lr0.*is there already"):
         remat.mlir.train_step(mlp().replace("@loss", "@remat_lr0"), optimizer=remat.SGD(lambda step: 0.1))
+
+
+def test_a_loop_over_batches(caplog):
+    step, again = (remat.mlir.train_step(mlp(), optimizer=remat.SGD(0.1)) for _ in range(2))
+    loader = [batch_of(step, batches(4), i) for i in range(4)]
+    with caplog.at_level("INFO", logger="remat"):
+        means = step.fit(loader, epochs=2)
+    losses = [again(*batch) for _ in range(2) for batch in loader]
+    assert means == [sum(losses[:4]) / 4, sum(losses[4:]) / 4]
+    assert_unchanged(again, snapshot(step))
+    assert [record.message for record in caplog.records if "epoch" in record.message] == [
+        f"epoch {i + 1} of 2: mean loss {mean:.6g} of 4 steps" for i, mean in enumerate(means)]
+    assert step.fit([], epochs=0) == []
+    for empty, epochs in (([], 1), (iter(loader), 2)):
+        with pytest.raises(ValueError, match=f"the loader has no batch in epoch {epochs}"):
+            step.fit(empty, epochs=epochs)
