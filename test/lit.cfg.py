@@ -53,7 +53,7 @@ def importable(module):
 
 
 # Tests that need these say `REQUIRES: jax`; lit lists them as unsupported where they are missing.
-for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "flax", "optax", "iree.compiler", "nbclient",
+for module in ("numpy", "jax", "torch", "sklearn", "torch_mlir", "transformers", "accelerate", "lightning", "flax", "optax", "iree.compiler", "nbclient",
                "ipykernel", "auditwheel", "scikit_build_core", "mypy"):
     if importable(module):
         config.available_features.add(module.split(".")[0])

@@ -42,10 +42,15 @@ def compile_exported(make_step: Callable[..., AnyStep], exported: Any, name: str
 
     program = exported.text, importing(exported)  # what is kept, without arrays
 
-    def recompile(native: Any, shapes: Shapes) -> Step:
+    def recompile(native: Any, shapes: Shapes, **changes: Any) -> Step:
         assert export_again
-        again = export_again(shapes)
-        return Step(*mlir.compile_request(request(again.text, importing(again)), native)).take_signs(again)
+        count = (arguments | changes).get("accumulate") or 1
+        if any(shape and shape[0] % count for shape in shapes):
+            raise ValueError(f"{' and '.join(str(shape[0]) for shape in shapes if shape and shape[0] % count)} examples cannot be cut into "
+                             f"{count} micro-batches")
+        again = export_again(tuple((shape[0] // count, *shape[1:]) for shape in shapes) if count > 1 else shapes)
+        changes = {name: value if count > 1 else None for name, value in changes.items()}
+        return Step(*mlir.compile_request(request(again.text, importing(again), **changes), native)).take_signs(again)
 
     def recompile_evaluation(native: Any, shapes: Shapes) -> Step:
         # An evaluation is compiled beside a step.

@@ -169,6 +169,32 @@ def test_torch():
         torch.testing.assert_close(model.state_dict()[name], tensor, rtol=1e-5, atol=1e-6)
 
 
+def test_another_number_of_micro_batches():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch_mlir")
+    torch.manual_seed(0)
+    model, mirror = (torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3)) for _ in range(2))
+    mirror.load_state_dict(model.state_dict())
+    optimizer = torch.optim.AdamW(mirror.parameters(), lr=0.01)
+    step = remat.torch.train_step(model, torch.nn.functional.mse_loss, (torch.randn(2, 5), torch.randn(2, 3)), dynamic=True,
+                                  accumulate=3, optimizer=remat.AdamW(0.01))
+    for count, rows in ((3, 6), (1, 2), (2, 4), (3, 12), (3, 6), (1, 2)):
+        x, y = torch.randn(rows, 5), torch.randn(rows, 3)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(mirror(x), y)
+        loss.backward()
+        optimizer.step()
+        assert step.run_micro_batches(count, x, y) == pytest.approx(loss.item(), rel=1e-5)
+    assert step.number == 6
+    step.copy_to(model)
+    for name, tensor in mirror.state_dict().items():
+        torch.testing.assert_close(model.state_dict()[name], tensor, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="5 examples cannot be cut into 2 micro-batches"):
+        step.run_micro_batches(2, torch.randn(5, 5), torch.randn(5, 3))
+    with pytest.raises(TypeError, match="compiled for 1 micro-batches, not for 2; pass dynamic=True"):
+        remat.mlir.train_step(sized(6)).run_micro_batches(2, *batch(6))
+
+
 def test_jax():
     jax = pytest.importorskip("jax")
     pytest.importorskip("iree.compiler")

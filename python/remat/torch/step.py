@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps of losses in PyTorch."""
 import contextlib
+import functools
 import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,10 @@ class TorchStep(Step):
         returns more, the loss and a dictionary of the rest."""
         with self._telling_others():
             return super().__call__(*_in_order(self._keys, batch, named))
+
+    def run_micro_batches(self, count: int, *batch: Any, **named: Any) -> Any:
+        with self._telling_others():
+            return super().run_micro_batches(count, *_in_order(self._keys, batch, named))
 
     def eval(self, *batch: Any, **named: Any) -> Any:
         """Evaluates the model as `model.eval()` has it, with the step's present parameters and statistics, and changes
@@ -177,9 +182,11 @@ def _describe(result: Any) -> str:
     return type(result).__name__
 
 
-def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | None) -> Any:
-    """A module whose result is the loss, or a tuple that starts with it; `outputs` are the names of what the last run returned."""
+def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | None, forward: Callable[..., Any] | None = None) -> Any:
+    """A module whose result is the loss, or a tuple that starts with it; `outputs` are the names of what the last run returned.
+    `forward` is called with the model and the batch, in the place of the model."""
     import torch
+    call = functools.partial(forward, model) if forward else model
 
     class Loss(torch.nn.Module):
         def __init__(self) -> None:
@@ -190,7 +197,7 @@ def _combine(model: Any, loss_fn: Callable[..., Any] | None, keys: list[str] | N
 
         def forward(self, *values: Any) -> Any:
             values, target = (values, ()) if loss_fn is None else (values[:-1], values[-1:])
-            result = model(**dict(zip(keys, values))) if keys is not None else model(*values)
+            result = call(**dict(zip(keys, values))) if keys is not None else call(*values)
             if loss_fn is not None:
                 result = loss_fn(result, *target)
             self.outputs[:], results = _name_results(result)
@@ -217,16 +224,18 @@ def _in_modes(modes: list[tuple[Any, bool]]) -> Iterator[None]:
 
 @overload
 def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
-               dynamic: bool = False, compile_only: Literal[False] = False, **arguments: Any) -> TorchStep: ...
+               dynamic: bool = False, forward: Callable[..., Any] | None = None, compile_only: Literal[False] = False,
+               **arguments: Any) -> TorchStep: ...
 
 
 @overload
 def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
-               dynamic: bool = False, compile_only: Literal[True], **arguments: Any) -> Memory: ...
+               dynamic: bool = False, forward: Callable[..., Any] | None = None, compile_only: Literal[True], **arguments: Any) -> Memory: ...
 
 
 def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: Any, *, optimizer: Any = None, evaluate: Any = False,
-               dynamic: bool = False, compile_only: bool = False, **arguments: Any) -> TorchStep | Memory:
+               dynamic: bool = False, forward: Callable[..., Any] | None = None, compile_only: bool = False,
+               **arguments: Any) -> TorchStep | Memory:
     """Compiles a training step of a `torch.nn.Module`.
 
     - `model`: what it computes in its present mode (`model.train()`) is compiled, and its present parameters and buffers
@@ -243,6 +252,8 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
       other shapes, such an example batch.
     - `dynamic`: whether batches may be of other sizes than the example: for each, another step or evaluation is compiled,
       which shares parameters and states. The model is kept for that.
+    - `forward(model, *batch)`: what is called in the place of `model(*batch)`, for a loss that calls the model several times, or
+      parts of it, or another method: `forward=lambda model, x, y: model.training_step((x, y))`. With a batch by name, it gets names.
     - `compile_only`: whether to return only the memory of the step (`remat.Memory`): nothing is allocated, and there is no code.
       The model's weights may be on the device `meta`, which describes them without memory.
 
@@ -268,7 +279,7 @@ def train_step(model: Any, loss_fn: Callable[..., Any] | None, example_batch: An
     if evaluate is not False:
         eval_inputs = inputs if evaluate is True else _inputs(evaluate, keys, loss_fn)
     modes.warn_of_evaluation(model)
-    module, tensors = _combine(model, loss_fn, keys), _names(model, loss_fn)
+    module, tensors = _combine(model, loss_fn, keys, forward), _names(model, loss_fn)
     if not compile_only and (without := described.find_described(module)):
         raise ValueError(f"{without[0].removeprefix(f'{MODEL}.')} is on the device meta and has no values to train from: say "
                          "compile_only=True for the memory of the step, or model.to_empty(device='cpu') and initialize it")
