@@ -53,11 +53,43 @@ static bool isMadeAnew(Operation *op) {
          (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
 }
 
+/// Returns true if `op` comes after `other`, as if there were no regions.
+static bool isAfter(Operation *op, Operation *other) {
+  for (Block *block = other->getBlock(); block;
+       block = block->getParentOp()->getBlock())
+    if (Operation *ancestor = block->findAncestorOpInBlock(*op))
+      return block->findAncestorOpInBlock(*other)->isBeforeInBlock(ancestor);
+  return false;
+}
+
+/// Returns true if `user` may read `value`, perhaps as an output of a
+/// `remat.region`. A value in a loop that the copy no longer has may not be
+/// read outside of it.
+static bool isReadable(Value value, Operation *user) {
+  for (Region *region = value.getParentRegion();
+       !region->isAncestor(user->getParentRegion());
+       region = region->getParentRegion())
+    if (!isa<RegionOp>(region->getParentOp()))
+      return false;
+  Operation *op = value.getDefiningOp();
+  return !op || op == user || isAfter(user, op);
+}
+
+/// Returns a value of the function that is `plain` of the copy, or null.
+Value Transplant::findOriginal(Value plain) {
+  const SmallVector<Value, 1> *known = owner.getOriginals(plain);
+  if (!known)
+    return {};
+  auto *readable = llvm::find_if(
+      *known, [&](Value original) { return isReadable(original, user); });
+  return readable == known->end() ? Value() : *readable;
+}
+
 /// Collects the values of the function that `root` is computed from.
 void Transplant::collectLeaves(Value root) {
   auto isLeaf = [&](Value value) {
     return !roots.contains(value) && !isMadeAnew(value.getDefiningOp()) &&
-           owner.getOriginals(value);
+           findOriginal(value);
   };
   walkSources(
       root,
@@ -112,7 +144,7 @@ SmallVector<Value> Transplant::chooseAliases() {
   }
   for (auto [index, leaf] : llvm::enumerate(leaves))
     if (!chosen[index])
-      chosen[index] = owner.getOriginals(leaf)->front();
+      chosen[index] = findOriginal(leaf);
   return chosen;
 }
 
@@ -190,24 +222,27 @@ SmallVector<Value> Transplant::run(ArrayRef<Value> plain,
 // Several results
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `op` comes after `other`, as if there were no regions.
-static bool isAfter(Operation *op, Operation *other) {
-  for (Block *block = other->getBlock(); block;
-       block = block->getParentOp()->getBlock())
-    if (Operation *ancestor = block->findAncestorOpInBlock(*op))
-      return block->findAncestorOpInBlock(*other)->isBeforeInBlock(ancestor);
-  return false;
+/// Returns how many loops and branches of `function` an operation is in.
+static unsigned countBodies(Operation *op, Operation *function) {
+  unsigned count = 0;
+  while ((op = op->getParentOp()) != function)
+    count += !isa<RegionOp>(op);
+  return count;
 }
 
 Operation *PlainCopy::findPlace(Operation *op) {
+  unsigned numBodies = op ? countBodies(op, copy.get()) : 0;
   for (; op; op = op->getPrevNode()) {
     // Constants may stand anywhere.
     if (isMadeAnew(op) || isa<linalg::FillOp>(op))
       continue;
     for (Value result : op->getResults())
       if (const auto *known = getOriginals(result))
-        if (Operation *original = known->front().getDefiningOp())
-          return original;
+        for (Value value : *known)
+          // One in a branch that the copy's is not in is not read after it.
+          if (Operation *original = value.getDefiningOp();
+              original && countBodies(original, function) == numBodies)
+            return original;
   }
   return nullptr;
 }

@@ -36,6 +36,7 @@ public:
   static Value route(Value value, Operation *user);
 
 private:
+  Value findOriginal(Value plain);
   void collectLeaves(Value root);
   SmallVector<Value> chooseAliases();
   Value make(Value root);
